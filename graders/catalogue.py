@@ -1,0 +1,73 @@
+"""The sentences that students read, in English and Chinese: a key and its parameters in, text out.
+
+The judge's own sentences are ``graders/sentences.<locale>.toml``; a drill brings those of its
+misconceptions and hints in its own files of the same name. Keys are dotted, one TOML table a topic.
+"""
+
+from __future__ import annotations
+
+import string
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from graders.report import Param
+
+LOCALES = ("en", "zh")
+
+
+class Catalogue:
+    """Sentences by key in each language."""
+
+    def __init__(self, sentences: Mapping[str, Mapping[str, str]]) -> None:
+        self._sentences = {locale: dict(sentences[locale]) for locale in LOCALES}
+
+    def extended(self, files: Mapping[str, str]) -> Catalogue:
+        """This catalogue with a drill's: ``locale -> text of its sentences file``. The judge's keys cannot be replaced."""
+        return Catalogue({locale: flatten(files[locale]) | self._sentences[locale] for locale in LOCALES})
+
+    def keys(self, locale: str) -> set[str]:
+        return set(self._sentences[locale])
+
+    def fields(self, key: str, locale: str) -> set[str]:
+        """The parameters that a sentence names."""
+        return {name for _, name, _, _ in string.Formatter().parse(self._sentences[locale][key]) if name}
+
+    def render(self, key: str, params: Mapping[str, Param] | None = None, locale: str = "en") -> str:
+        """The sentence, or the bare key where the catalogue has none: a missing sentence must not hide a verdict."""
+        sentence = self._sentences.get(locale, self._sentences["en"]).get(key)
+        if sentence is None:
+            return key
+        return _Lenient().vformat(sentence, (), dict(params or {}))
+
+
+class _Lenient(string.Formatter):
+    """Leaves a parameter that was not given visible as ``{name}``; reaches into no attribute or index."""
+
+    def get_field(self, field_name: str, args: object, kwargs: Mapping[str, object]) -> tuple[object, str]:  # type: ignore[override]
+        return kwargs.get(field_name, "{" + field_name + "}"), field_name
+
+
+def flatten(text: str) -> dict[str, str]:
+    """``[a] b = "…"`` of a sentences file as ``{"a.b": "…"}``."""
+    flat: dict[str, str] = {}
+
+    def walk(prefix: str, table: Mapping[str, object]) -> None:
+        for name, value in table.items():
+            key = f"{prefix}.{name}" if prefix else name
+            if isinstance(value, Mapping):
+                walk(key, value)
+            else:
+                flat[key] = str(value)
+
+    walk("", tomllib.loads(text))
+    return flat
+
+
+@cache
+def judge_catalogue() -> Catalogue:
+    """The judge's own sentences."""
+    here = Path(__file__).parent
+    texts = {locale: (here / f"sentences.{locale}.toml").read_text("utf-8") for locale in LOCALES}
+    return Catalogue({locale: flatten(text) for locale, text in texts.items()})

@@ -1,0 +1,38 @@
+"""Families of layouts that drills share: the words in which a ``cases.py`` is written.
+
+Every function returns an ``Operand`` or a ``Destination`` for a 2-D tensor of M rows and N columns;
+strides and offsets count elements.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from graders.memory import Destination, Layout, Operand
+
+GUARD = 64
+"""Guard elements on both sides of every storage."""
+
+
+def strided(values: torch.Tensor, *, row_stride: int | None = None, column_stride: int = 1, offset: int = 0) -> Operand:
+    """Rows ``row_stride`` apart, neighbours in a row ``column_stride`` apart, NaN poison everywhere else.
+
+    Without strides the rows lie one after the other. ``big[:, a:a + N]`` of W columns is ``row_stride=W, offset=a``.
+    """
+    rows, columns = values.shape
+    if row_stride is None:
+        row_stride = max(columns, 1) * column_stride
+    lead, tail = GUARD + offset, GUARD + max(0, row_stride - columns * column_stride)
+    return Operand(values, Layout.of((rows, columns), (row_stride, column_stride), lead, tail))
+
+
+def transposed(values: torch.Tensor) -> Operand:
+    """The transpose of a contiguous N×M tensor: stride(0) = 1, stride(1) = M."""
+    rows, columns = values.shape
+    return Operand(values, Layout.of((rows, columns), (1, max(rows, 1)), GUARD, GUARD))
+
+
+def destination(like: Operand, *, row_stride: int | None = None) -> Destination:
+    """An output of the input's shape and dtype, last stride 1, its own row stride."""
+    rows, columns = like.values.shape
+    return Destination(like.values.dtype, Layout.of((rows, columns), (row_stride or max(columns, 1), 1), GUARD, GUARD))

@@ -1,0 +1,77 @@
+"""Who sees what of a report: one filter for REST, events, pages and exports.
+
+Public cases show everything. Hinted ones show category, error pattern and hint, not the data.
+Hidden ones show category and pass or fail. Staff see all.
+"""
+
+from __future__ import annotations
+
+from graders.report import CaseResult, Cause, Report
+from graders.verdict import CaseStatus, Visibility
+
+_SHOWN_CAUSE_PARAMS = {"exception", "line", "limit_s", "limit_mib", "limit_kib", "signal"}
+
+
+def visible_case(case: CaseResult, *, staff: bool) -> CaseResult:
+    """The case as the reader may see it."""
+    if staff or case.visibility is Visibility.PUBLIC:
+        return case
+    if case.visibility is Visibility.HINTED:
+        return case.model_copy(update={"stdout": None, "cause": _without_data(case.cause), "mismatch": _pattern_only(case)})
+    return case.model_copy(
+        update={
+            "name": f"{case.category}_{case.ordinal}",
+            "duration_ms": None,
+            "stdout": None,
+            "cause": _hidden_cause(case),
+            "mismatch": None,
+            "misconception": None,
+        }
+    )
+
+
+def visible_report(report: Report, *, staff: bool) -> Report:
+    """The report as the reader may see it."""
+    if staff:
+        return report
+    shown = [visible_case(case, staff=False) for case in report.cases]
+    told = {case.ordinal for case in shown if case.visibility is not Visibility.HIDDEN}
+    diagnoses = [
+        diagnosis.model_copy(update={"cases": [ordinal for ordinal in diagnosis.cases if ordinal in told]})
+        for diagnosis in report.diagnoses
+        if told & set(diagnosis.cases)
+    ]
+    return report.model_copy(update={"cases": shown, "diagnoses": diagnoses})
+
+
+def hidden_passed(report: Report) -> tuple[int, int]:
+    """How many of the judged hidden cases passed, and how many were judged."""
+    judged = [
+        case
+        for case in report.cases
+        if case.visibility is Visibility.HIDDEN and case.status is not CaseStatus.SKIPPED
+    ]
+    return sum(case.status is CaseStatus.PASSED for case in judged), len(judged)
+
+
+def _without_data(cause: Cause | None) -> Cause | None:
+    """An exception's text could carry the data: its type and the student's line remain."""
+    if cause is None:
+        return None
+    return cause.model_copy(update={"params": {k: v for k, v in cause.params.items() if k in _SHOWN_CAUSE_PARAMS}})
+
+
+def _pattern_only(case: CaseResult) -> object:
+    if case.mismatch is None:
+        return None
+    return case.mismatch.model_copy(update={"first": None, "max_abs": None, "max_ulp": None})
+
+
+def _hidden_cause(case: CaseResult) -> Cause | None:
+    if case.status is CaseStatus.SKIPPED or case.cause is None:
+        return case.cause
+    if case.status is CaseStatus.PASSED:
+        return None
+    if case.cause.key == "case.not_run":
+        return case.cause
+    return Cause(key=f"case.hidden.{case.verdict}")

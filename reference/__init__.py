@@ -1,0 +1,1 @@
+"""Oracles and reference kernels: numerics only. Imports torch and triton and nothing of ours."""
