@@ -15,7 +15,8 @@ _NO_INTERPRETER_ARITHMETIC = {"torch.bfloat16"}
 class Case:
     """A hidden test of a category of the manifest.
 
-    ``make`` draws the call. ``calls`` > 1 repeats it into the same outputs, with fresh values each time: all are checked.
+    ``make`` draws the call. ``calls`` > 1 repeats it into the same outputs, with fresh values each time, and all
+    are checked.
     ``guards_inputs`` makes a changed input fail this case (the outputs are judged all the same).
     ``lanes`` are the lanes that can judge it; ``device_gb`` is the device memory it takes on a GPU.
     """

@@ -24,7 +24,7 @@ class Catalogue:
         self._sentences = {locale: dict(sentences[locale]) for locale in LOCALES}
 
     def extended(self, files: Mapping[str, str]) -> Catalogue:
-        """This catalogue with a drill's: ``locale -> text of its sentences file``. The judge's keys cannot be replaced."""
+        """This catalogue with a drill's, ``locale -> text of its sentences file``; the judge's own keys stay."""
         return Catalogue({locale: flatten(files[locale]) | self._sentences[locale] for locale in LOCALES})
 
     def keys(self, locale: str) -> set[str]:
@@ -45,7 +45,7 @@ class Catalogue:
 class _Lenient(string.Formatter):
     """Leaves a parameter that was not given visible as ``{name}``; reaches into no attribute or index."""
 
-    def get_field(self, field_name: str, args: object, kwargs: Mapping[str, object]) -> tuple[object, str]:  # type: ignore[override]
+    def get_field(self, field_name: str, args: object, kwargs: Mapping[str, object]) -> tuple[object, str]:  # noqa: ARG002
         return kwargs.get(field_name, "{" + field_name + "}"), field_name
 
 

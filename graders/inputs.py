@@ -8,22 +8,31 @@ from __future__ import annotations
 
 import torch
 
-from graders.memory import Destination, Layout, Operand
+from graders.memory import Decoy, Destination, Layout, Operand
 
 GUARD = 64
 """Guard elements on both sides of every storage."""
 
 
-def strided(values: torch.Tensor, *, row_stride: int | None = None, column_stride: int = 1, offset: int = 0) -> Operand:
+def strided(
+    values: torch.Tensor,
+    *,
+    row_stride: int | None = None,
+    column_stride: int = 1,
+    offset: int = 0,
+    lead: int = 0,
+    decoys: tuple[Decoy, ...] = (),
+) -> Operand:
     """Rows ``row_stride`` apart, neighbours in a row ``column_stride`` apart, NaN poison everywhere else.
 
     Without strides the rows lie one after the other. ``big[:, a:a + N]`` of W columns is ``row_stride=W, offset=a``.
+    ``lead`` is room for decoys before the view.
     """
     rows, columns = values.shape
     if row_stride is None:
         row_stride = max(columns, 1) * column_stride
-    lead, tail = GUARD + offset, GUARD + max(0, row_stride - columns * column_stride)
-    return Operand(values, Layout.of((rows, columns), (row_stride, column_stride), lead, tail))
+    before, after = GUARD + offset + lead, GUARD + max(0, row_stride - columns * column_stride)
+    return Operand(values, Layout.of((rows, columns), (row_stride, column_stride), before, after), decoys=decoys)
 
 
 def transposed(values: torch.Tensor) -> Operand:
@@ -32,7 +41,13 @@ def transposed(values: torch.Tensor) -> Operand:
     return Operand(values, Layout.of((rows, columns), (1, max(rows, 1)), GUARD, GUARD))
 
 
-def destination(like: Operand, *, row_stride: int | None = None) -> Destination:
-    """An output of the input's shape and dtype, last stride 1, its own row stride."""
+def destination(like: Operand, *, row_stride: int | None = None, lead: int = 0) -> Destination:
+    """An output of the input's shape and dtype, last stride 1, its own row stride.
+
+    The guard after it reaches as far as the input does, so that an output written with the input's strides
+    lands in the guard and is told so. ``lead`` is room for addresses that a mistake turns negative.
+    """
     rows, columns = like.values.shape
-    return Destination(like.values.dtype, Layout.of((rows, columns), (row_stride or max(columns, 1), 1), GUARD, GUARD))
+    stride = row_stride or max(columns, 1)
+    tail = GUARD if like.layout.sparse else GUARD + max(0, like.layout.numel - (rows - 1) * stride - columns)
+    return Destination(like.values.dtype, Layout.of((rows, columns), (stride, 1), GUARD + lead, tail))

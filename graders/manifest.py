@@ -7,6 +7,7 @@ import tomllib
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from graders.limits import Limits, LimitsOverride
 from graders.verdict import Lane, Visibility
@@ -133,8 +134,7 @@ def parse_manifest(text: str) -> Manifest:
         raise ManifestError("; ".join(_describe(item) for item in error.errors())) from error
 
 
-def _describe(item: object) -> str:
-    assert isinstance(item, dict)
+def _describe(item: ErrorDetails) -> str:
     where = ".".join(str(part) for part in item["loc"]) or "drill.toml"
     if item["type"] == "extra_forbidden":
         near = difflib.get_close_matches(str(item["loc"][-1]), _known_keys(), n=1)

@@ -28,8 +28,8 @@ class Layout:
         return cls(tuple(shape), tuple(strides), lead, lead + extent + tail)
 
     def view(self, storage: torch.Tensor) -> torch.Tensor:
-        """This view of a flat ``storage`` of at least ``numel`` elements."""
-        return storage.as_strided(self.shape, self.strides, self.lead)
+        """This view of a flat ``storage`` of at least ``numel`` elements, itself perhaps a slice of a larger one."""
+        return storage.as_strided(self.shape, self.strides, storage.storage_offset() + self.lead)
 
     @property
     def sparse(self) -> bool:
@@ -111,15 +111,24 @@ class Draw:
     generator: torch.Generator
     interpreter: bool
 
-    def normal(self, *shape: int, mean: float = 0.0, std: float = 1.0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-        return (torch.randn(shape, generator=self.generator, dtype=torch.float64) * std + mean).to(dtype)
+    @property
+    def device(self) -> torch.device:
+        """Where the values are drawn: the generator's device."""
+        return self.generator.device
+
+    def normal(
+        self, *shape: int, mean: float = 0.0, std: float = 1.0, dtype: torch.dtype = torch.float32
+    ) -> torch.Tensor:
+        drawn = torch.randn(shape, generator=self.generator, dtype=torch.float64, device=self.device)
+        return (drawn * std + mean).to(dtype)
 
     def uniform(self, *shape: int, low: float, high: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-        return (torch.rand(shape, generator=self.generator, dtype=torch.float64) * (high - low) + low).to(dtype)
+        drawn = torch.rand(shape, generator=self.generator, dtype=torch.float64, device=self.device)
+        return (drawn * (high - low) + low).to(dtype)
 
     def integer(self, low: int, high: int) -> int:
         """A number in ``[low, high)``."""
-        return int(torch.randint(low, high, (1,), generator=self.generator).item())
+        return int(torch.randint(low, high, (1,), generator=self.generator, device=self.device).item())
 
     def rows(self, gpu: int, interpreter: int) -> int:
         """The number of rows for this lane: the interpreter takes about 1.4 ms a program."""

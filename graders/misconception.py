@@ -1,29 +1,37 @@
-"""A known mistake: a model of what it would compute."""
+"""A known mistake: models of what it would compute."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from graders.memory import Call
 
+Model = Callable[[Call], tuple[torch.Tensor, ...]]
+"""The outputs that a mistake leaves for a call: float64, one an output, NaN where nothing would be written."""
+
 
 @dataclass(frozen=True)
 class Misconception:
-    """``model`` gives, for a call, the outputs (float64, the output's shape) that the mistake could produce.
+    """A mistake that students make, and the outputs one gets from it.
 
-    ``applies`` says on which calls the mistake makes a difference. ``source`` finds, in a submission whose
-    output the model equals, the line to point at; it never accuses by itself.
+    ``models`` are its variants (of another block size, say): one and the same has to explain every case.
+    ``applies`` says on which calls the mistake can make a difference. ``source`` finds, in a submission whose
+    output a model equals, the lines to point at; it never accuses by itself.
     Sentences: ``misconception.<key>.title``, ``.evidence`` and ``.hint`` in the drill's catalogue.
     """
 
     key: str
     applies: Callable[[Call], bool]
-    model: Callable[[Call], Sequence[torch.Tensor]]
+    models: tuple[Model, ...]
     source: re.Pattern[str] | None = None
+
+    @property
+    def title_key(self) -> str:
+        return f"misconception.{self.key}.title"
 
     @property
     def evidence_key(self) -> str:

@@ -16,8 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from graders.verdict import CaseStatus, State, Verdict, Visibility
 
-FORMAT = 1
-
 Param = str | int | float | bool
 
 
@@ -220,7 +218,7 @@ class Performance(_Model):
 class Report(_Model):
     """A finished grading, for staff: ``graders.visibility`` makes the student's view of it."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[1] = 1
     id: str
     drill: str
     drill_version: int

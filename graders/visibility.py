@@ -17,7 +17,9 @@ def visible_case(case: CaseResult, *, staff: bool) -> CaseResult:
     if staff or case.visibility is Visibility.PUBLIC:
         return case
     if case.visibility is Visibility.HINTED:
-        return case.model_copy(update={"stdout": None, "cause": _without_data(case.cause), "mismatch": _pattern_only(case)})
+        return case.model_copy(
+            update={"stdout": None, "cause": _without_data(case.cause), "mismatch": _pattern_only(case)}
+        )
     return case.model_copy(
         update={
             "name": f"{case.category}_{case.ordinal}",
@@ -47,9 +49,7 @@ def visible_report(report: Report, *, staff: bool) -> Report:
 def hidden_passed(report: Report) -> tuple[int, int]:
     """How many of the judged hidden cases passed, and how many were judged."""
     judged = [
-        case
-        for case in report.cases
-        if case.visibility is Visibility.HIDDEN and case.status is not CaseStatus.SKIPPED
+        case for case in report.cases if case.visibility is Visibility.HIDDEN and case.status is not CaseStatus.SKIPPED
     ]
     return sum(case.status is CaseStatus.PASSED for case in judged), len(judged)
 

@@ -1,0 +1,192 @@
+"""Is an output right, and if not, what do the wrong elements look like?
+
+Works on any device with torch operations alone, and in blocks of rows, so that a matrix of 2^31 elements
+needs no more than a few hundred MiB besides itself and the oracle's output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from graders.report import FirstMismatch, Mismatch
+from graders.tolerance import Policy, ulp
+
+BLOCK_NUMEL = 1 << 22
+"""Elements compared at a time."""
+
+MOST = 0.9
+"""The share of elements from which on a pattern is said to be filled, where a few happen to be right."""
+
+
+def compare(got: torch.Tensor, expected: torch.Tensor, policy: Policy) -> Mismatch | None:
+    """How ``got`` differs from the oracle's float64 ``expected`` of the same shape, or None if it does not.
+
+    Where the oracle is NaN or infinite the output has to be exactly that; elsewhere NaN never passes.
+    """
+    rows, expected_rows = _as_rows(got), _as_rows(expected)
+    tally: _Tally | None = None
+    for start, stop in _blocks(rows):
+        block, expected_block = rows[start:stop], expected_rows[start:stop]
+        wrong = _wrong(block, expected_block, policy)
+        if wrong.any():
+            tally = tally or _Tally.of(rows, _first(start, block, expected_block, wrong, got.shape))
+            tally.add(start, block, expected_block, wrong, policy)
+    return None if tally is None else tally.mismatch()
+
+
+def _as_rows(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor as a matrix whose rows are its last dimension."""
+    return tensor if tensor.dim() == 2 else tensor.reshape(-1, tensor.shape[-1] if tensor.dim() else 1)
+
+
+def _blocks(rows: torch.Tensor) -> Iterator[tuple[int, int]]:
+    step = max(1, BLOCK_NUMEL // max(rows.shape[1], 1))
+    return ((start, start + step) for start in range(0, rows.shape[0] if rows.shape[1] else 0, step))
+
+
+def _wrong(got: torch.Tensor, expected: torch.Tensor, policy: Policy) -> torch.Tensor:
+    """Mask of the wrong elements."""
+    near = (got - expected).abs_() <= policy.bound(expected, got.dtype)  # False for NaN
+    finite = expected.isfinite()
+    if finite.all():
+        return near.logical_not_()
+    same = (got == expected) | (got.isnan() & expected.isnan())
+    return torch.where(finite, near, same).logical_not_()
+
+
+@dataclass
+class _Tally:
+    """What the blocks seen so far say of the wrong elements."""
+
+    per_row: torch.Tensor
+    per_column: torch.Tensor
+    first: FirstMismatch
+    max_abs: float | None = None
+    max_ulp: float | None = None
+    nan_missing: int = 0
+    nan: int = 0
+    infinite: int = 0
+    zero: int = 0
+    same_factor: bool = True
+
+    @classmethod
+    def of(cls, rows: torch.Tensor, first: FirstMismatch) -> _Tally:
+        per_row, per_column = (torch.zeros(size, dtype=torch.int64) for size in rows.shape)
+        return cls(per_row, per_column, first)
+
+    def add(self, start: int, got: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor, policy: Policy) -> None:
+        """Count a block of rows from ``start`` on, in which something is ``wrong``."""
+        self.per_row[start : start + len(got)] = wrong.sum(1).cpu()
+        self.per_column += wrong.sum(0).cpu()
+        kinds = (wrong & expected.isnan(), wrong & got.isnan(), wrong & got.isinf(), wrong & (got == 0))
+        missing, nan, infinite, zero = (int(kind.sum()) for kind in kinds)
+        self.nan_missing, self.nan = self.nan_missing + missing, self.nan + nan
+        self.infinite, self.zero = self.infinite + infinite, self.zero + zero
+        self._measure(got, expected, wrong)
+        if self.same_factor:
+            affected = wrong.any(1)
+            self.same_factor = _scaled_by_row(got[affected], expected[affected], policy)
+
+    def _measure(self, got: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor) -> None:
+        error = (got - expected).abs_()
+        error.masked_fill_(~(wrong & error.isfinite()), -1.0)
+        largest = float(error.max())
+        if largest < 0:
+            return
+        steps = error.div_(ulp(expected, got.dtype))
+        self.max_abs = max(self.max_abs or 0.0, largest)
+        self.max_ulp = max(self.max_ulp or 0.0, float(steps.max()))
+
+    def mismatch(self) -> Mismatch:
+        return Mismatch(
+            count=self.count,
+            total=self.total,
+            max_abs=self.max_abs,
+            max_ulp=self.max_ulp,
+            first=self.first,
+            pattern=f"pattern.{self.pattern()}",
+        )
+
+    @property
+    def count(self) -> int:
+        return int(self.per_row.sum())
+
+    @property
+    def total(self) -> int:
+        return len(self.per_row) * self.columns
+
+    @property
+    def columns(self) -> int:
+        return len(self.per_column)
+
+    def pattern(self) -> str:
+        """The name that fits the wrong elements best: by value where that says more, else by place."""
+        place = self._place()
+        if self.nan_missing == self.count:
+            return "nan_missing"
+        if self.nan == self.count:
+            named = {"every_element": "all_nan", "first_rows": "nan_rows", "last_rows": "nan_rows", "rows": "nan_rows"}
+            return named.get(place, "nan_tail_columns" if place == "tail_columns" else "nan_elements")
+        if self.infinite == self.count:
+            return "infinite"
+        if self.zero == self.count and self.count >= MOST * self.total:
+            return "all_zero"
+        return "constant_factor_per_row" if self.same_factor else place
+
+    def _place(self) -> str:
+        rows, columns = self.per_row.nonzero().flatten().tolist(), self.per_column.nonzero().flatten().tolist()
+        if self.count == self.total:
+            return "every_element"
+        if bool((self.per_row[rows] == self.columns).all()):
+            return _at_an_end(rows, len(self.per_row), "first_rows", "last_rows", "rows")
+        if self.count >= MOST * len(rows) * len(columns):
+            place = _at_an_end(columns, self.columns, "first_columns", "tail_columns", "columns")
+            return "most_elements" if len(columns) == self.columns else place
+        return "most_elements" if self.count >= MOST * self.total else "scattered"
+
+
+def _at_an_end(indices: list[int], size: int, first: str, last: str, elsewhere: str) -> str:
+    """Whether ascending ``indices`` are a run at the beginning or at the end of ``range(size)``."""
+    if indices[-1] - indices[0] + 1 != len(indices):
+        return elsewhere
+    if indices[-1] == size - 1:
+        return last
+    return first if indices[0] == 0 else elsewhere
+
+
+def _scaled_by_row(got: torch.Tensor, expected: torch.Tensor, policy: Policy) -> bool:
+    """Whether every row is the right one times a factor of its own: a wrong denominator."""
+    if got.shape[1] < 3 or not (got.isfinite().all() and expected.isfinite().all()):
+        return False
+    anchor = expected.abs().argmax(1, keepdim=True)  # where rounding matters least
+    factor = got.gather(1, anchor) / expected.gather(1, anchor)
+    if not ((factor > 0) & factor.isfinite()).all():
+        return False
+    scaled = expected * factor
+    rounding = torch.finfo(got.dtype).eps * scaled.abs()  # the factor has been rounded as well
+    return bool(((got - scaled).abs_() <= policy.bound(scaled, got.dtype).mul_(2).add_(rounding)).all())
+
+
+def _first(
+    start: int, got: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor, shape: torch.Size
+) -> FirstMismatch:
+    """The first wrong element of a block that begins at row ``start`` of an output of ``shape``."""
+    row, column = divmod(int(wrong.flatten().to(torch.uint8).argmax()), wrong.shape[1])
+    flat = (start + row) * wrong.shape[1] + column
+    index: list[int] = []
+    for size in reversed(shape):
+        flat, position = divmod(flat, size)
+        index.insert(0, position)
+    return FirstMismatch(
+        index=index,
+        expected=decimal(float(expected[row, column]), torch.float32),
+        got=decimal(float(got[row, column]), got.dtype),
+    )
+
+
+def decimal(value: float, dtype: torch.dtype) -> str:
+    """The value with as many digits as tell two neighbours of ``dtype`` apart."""
+    return f"{value:.{5 if dtype.itemsize < 4 else 9}g}"

@@ -1,0 +1,83 @@
+"""Which known mistakes explain the wrong outputs.
+
+A misconception is named if one of its models equals the output on every failing case to which it
+applies, there is at least one such case, and it predicts a pass on every case that passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from graders.compare import compare
+from graders.memory import Call
+from graders.misconception import Misconception, Model
+from graders.report import Diagnosis, Message
+from graders.tolerance import OneRounding, Policy
+
+CLOSENESS = 1e-3
+"""Relative distance at which an output equals a model, which knows nothing of the order of summation."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A case that was run, with its output as it was found and the oracle's (float64), one tensor an output."""
+
+    ordinal: int
+    passed: bool
+    call: Call
+    got: tuple[torch.Tensor, ...]
+    expected: tuple[torch.Tensor, ...]
+
+    @property
+    def numel(self) -> int:
+        return sum(output.numel() for output in self.expected)
+
+
+def diagnose(
+    misconceptions: Sequence[Misconception], evidence: Sequence[Evidence], source: str, policy: Policy
+) -> list[Diagnosis]:
+    """The misconceptions that explain ``evidence``, in their order, with the lines of ``source`` to look at.
+
+    The calls need their ``storages``. Nothing is found, at almost no cost, when every case passed.
+    """
+    ordered = sorted(evidence, key=lambda item: (item.passed, item.numel))  # what refutes most, soonest
+    found = []
+    for misconception in misconceptions:
+        relevant = [item for item in ordered if misconception.applies(item.call)]
+        explained = sorted(item.ordinal for item in relevant if not item.passed)
+        if explained and any(_explains(model, relevant, policy) for model in misconception.models):
+            found.append(_named(misconception, explained, source))
+    return found
+
+
+def _named(misconception: Misconception, explained: list[int], source: str) -> Diagnosis:
+    return Diagnosis(
+        misconception=misconception.key,
+        evidence=Message(key=misconception.evidence_key, params={"count": len(explained)}),
+        hint_key=misconception.hint_key,
+        cases=explained,
+        lines=misconception.lines(source),
+    )
+
+
+def _explains(model: Model, evidence: Sequence[Evidence], policy: Policy) -> bool:
+    return all(_predicts(model, item, policy) for item in evidence)
+
+
+def _predicts(model: Model, item: Evidence, policy: Policy) -> bool:
+    outputs = model(item.call)
+    passes = all(
+        compare(output.to(got.dtype), expected, policy) is None
+        for output, got, expected in zip(outputs, item.got, item.expected, strict=True)
+    )
+    if item.passed or passes:
+        return item.passed and passes
+    return all(_equal(got, output) for got, output in zip(item.got, outputs, strict=True))
+
+
+def _equal(got: torch.Tensor, model: torch.Tensor) -> bool:
+    """Whether an output is the model's, in its pattern of NaN and infinities too."""
+    return compare(got, model, OneRounding(CLOSENESS + torch.finfo(got.dtype).eps)) is None

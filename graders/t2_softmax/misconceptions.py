@@ -1,0 +1,3 @@
+from graders.misconception import Misconception
+
+MISCONCEPTIONS: tuple[Misconception, ...] = ()

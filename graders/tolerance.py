@@ -1,0 +1,65 @@
+"""How far an output may be from the oracle's: named policies, each with the reason why right kernels meet it.
+
+No policy has a fixed absolute tolerance: softmax values are about 1/N, so that at large N an output of
+zeros would pass any of them. A policy is itself tested: known-wrong answers must fail it, and right
+kernels with other orders of summation must pass it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+
+from graders.manifest import ManifestError, Tolerance
+
+_EXPONENT_BITS = 0x7FF0_0000_0000_0000
+
+
+class Policy(Protocol):
+    """A bound on the error of every element."""
+
+    def bound(self, expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        """The largest allowed ``|output - expected|``: float64, expected's shape.
+
+        ``expected`` is the oracle's float64 output and ``dtype`` the output's. The bound of an element that is
+        not finite has no meaning: such elements are compared exactly.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class OneRounding:
+    """Right to ``relative`` before one rounding to the output's dtype.
+
+    float32 and wider: ``relative·|y| + tiny``, where tiny is the smallest normal number, so that results may be
+    flushed to zero. 16-bit types: ``ulp(y)/2 + relative·|y|``, since a right kernel computes in float32 and
+    rounds once; the ulp is never below the subnormal step.
+    """
+
+    relative: float
+
+    def bound(self, expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        relative = expected.abs() * self.relative
+        if dtype.itemsize >= 4:
+            return relative.add_(torch.finfo(dtype).tiny)
+        return relative.add_(ulp(expected, dtype), alpha=0.5)
+
+
+def ulp(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The spacing of ``dtype``'s numbers at float64 ``values``, at least the subnormal step: float64, their shape."""
+    info = torch.finfo(dtype)
+    power = (values.contiguous().view(torch.int64) & _EXPONENT_BITS).view(torch.float64)  # 2^floor(log2 |value|)
+    return power.clamp_(min=info.tiny).mul_(info.eps)
+
+
+_POLICIES: dict[str, Callable[[float], Policy]] = {"one_rounding": OneRounding}
+
+
+def policy_for(tolerance: Tolerance) -> Policy:
+    """The policy that a manifest names. Raises ManifestError when there is none of that name."""
+    if tolerance.policy not in _POLICIES:
+        raise ManifestError(f"tolerance.policy: {tolerance.policy!r} is not one of {', '.join(sorted(_POLICIES))}")
+    return _POLICIES[tolerance.policy](tolerance.relative)

@@ -1,0 +1,98 @@
+"""Row softmax: the float64 oracle, and Triton kernels for rows of any length, stride and place.
+
+Forms: a row that fits one block is read once (safe softmax); a longer one is read twice, the first time
+with a running maximum and a running sum (Milakov and Gimelshein, "Online normalizer calculation for
+softmax", 2018). A row that is all -inf gives zeros, as attention needs it; NaN and +inf give a row of NaN.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+LONGEST_BLOCK = 32768
+"""Longest row, in elements, that one program keeps in registers: 64 float32 a thread with 16 warps."""
+
+LOOP_BLOCK = 8192
+"""Elements a step on longer rows."""
+
+ORACLE_NUMEL = 1 << 24
+"""Elements the oracle works on at a time, to keep its temporaries small beside a huge matrix."""
+
+
+def oracle(x: torch.Tensor) -> torch.Tensor:
+    """Softmax of each row of ``x`` (M×N, values as stored) in float64; a row that is all -inf gives zeros."""
+    rows, columns = x.shape
+    y = torch.empty((rows, columns), dtype=torch.float64, device=x.device)
+    step = max(1, ORACLE_NUMEL // max(columns, 1))
+    for start in range(0, rows if columns else 0, step):
+        block = x[start : start + step].double()
+        peak = block.amax(1, keepdim=True)  # NaN if any is: so is the row
+        weight = block.sub_(peak.masked_fill(peak == -torch.inf, 0.0)).exp_()
+        total = weight.sum(1, keepdim=True)
+        y[start : start + step] = weight.div_(total.masked_fill_(total == 0, 1.0))
+    return y
+
+
+@triton.jit
+def _finite_base(peak):
+    """What to subtract from a row whose maximum is ``peak``: 0 when all of it is -inf, as -inf - -inf is NaN."""
+    return tl.where(peak == -float("inf"), 0.0, peak)
+
+
+@triton.jit
+def _softmax_in_block(
+    x_ptr, out_ptr, x_row_stride, x_column_stride, out_row_stride, columns, OFFSET: tl.constexpr, BLOCK: tl.constexpr
+):
+    row = tl.program_id(0).to(tl.int64)
+    column = tl.arange(0, BLOCK)
+    inside = column < columns
+    at = x_ptr + row * x_row_stride + column.to(OFFSET) * x_column_stride
+    x = tl.load(at, mask=inside, other=-float("inf")).to(tl.float32)
+    weight = tl.exp(x - _finite_base(tl.max(x, axis=0)))
+    total = tl.sum(weight, axis=0)
+    y = weight / tl.where(total == 0, 1.0, total)
+    tl.store(out_ptr + row * out_row_stride + column, y.to(out_ptr.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def _softmax_in_steps(
+    x_ptr, out_ptr, x_row_stride, x_column_stride, out_row_stride, columns, OFFSET: tl.constexpr, BLOCK: tl.constexpr
+):
+    row = tl.program_id(0).to(tl.int64)
+    x_row, out_row = x_ptr + row * x_row_stride, out_ptr + row * out_row_stride
+    peak = -float("inf")
+    total = 0.0
+    for start in range(0, columns, BLOCK):
+        column = start + tl.arange(0, BLOCK)
+        at = x_row + column.to(OFFSET) * x_column_stride
+        x = tl.load(at, mask=column < columns, other=-float("inf")).to(tl.float32)
+        higher = tl.maximum(peak, tl.max(x, axis=0))
+        base = _finite_base(higher)
+        total = total * tl.exp(peak - base) + tl.sum(tl.exp(x - base), axis=0)
+        peak = higher
+    base = _finite_base(peak)
+    divisor = tl.where(total == 0, 1.0, total)
+    for start in range(0, columns, BLOCK):
+        column = start + tl.arange(0, BLOCK)
+        inside = column < columns
+        at = x_row + column.to(OFFSET) * x_column_stride
+        x = tl.load(at, mask=inside, other=-float("inf")).to(tl.float32)
+        y = tl.exp(x - base) / divisor
+        tl.store(out_row + column, y.to(out_ptr.dtype.element_ty), mask=inside)
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
+    """Softmax of each row of ``x`` (M×N, any strides) into ``out`` (M×N, x's dtype, last stride 1)."""
+    rows, columns = x.shape
+    if rows == 0 or columns == 0:
+        return
+    offset = tl.int64 if (columns - 1) * x.stride(1) >= 2**31 else tl.int32
+    arguments = (x, out, x.stride(0), x.stride(1), out.stride(0), columns, offset)
+    if columns > LONGEST_BLOCK:
+        _softmax_in_steps[(rows,)](*arguments, BLOCK=LOOP_BLOCK, num_warps=16)
+        return
+    block = triton.next_power_of_2(columns)
+    warps = 4 if block <= 2048 else 8 if block <= 8192 else 16
+    _softmax_in_block[(rows,)](*arguments, BLOCK=block, num_warps=warps)
