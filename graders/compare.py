@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 import torch
 
@@ -19,6 +20,28 @@ BLOCK_NUMEL = 1 << 22
 
 MOST = 0.9
 """The share of elements from which on a pattern is said to be filled, where a few happen to be right."""
+
+
+class Pattern(StrEnum):
+    """What wrong elements look like together. Sentences: ``pattern.<name>``."""
+
+    ALL_NAN = "all_nan"
+    NAN_ROWS = "nan_rows"
+    NAN_TAIL_COLUMNS = "nan_tail_columns"
+    NAN_ELEMENTS = "nan_elements"
+    NAN_MISSING = "nan_missing"
+    INFINITE = "infinite"
+    ALL_ZERO = "all_zero"
+    CONSTANT_FACTOR_PER_ROW = "constant_factor_per_row"
+    EVERY_ELEMENT = "every_element"
+    MOST_ELEMENTS = "most_elements"
+    FIRST_ROWS = "first_rows"
+    LAST_ROWS = "last_rows"
+    ROWS = "rows"
+    FIRST_COLUMNS = "first_columns"
+    TAIL_COLUMNS = "tail_columns"
+    COLUMNS = "columns"
+    SCATTERED = "scattered"
 
 
 def compare(got: torch.Tensor, expected: torch.Tensor, policy: Policy) -> Mismatch | None:
@@ -122,33 +145,38 @@ class _Tally:
     def columns(self) -> int:
         return len(self.per_column)
 
-    def pattern(self) -> str:
+    def pattern(self) -> Pattern:
         """The name that fits the wrong elements best: by value where that says more, else by place."""
         place = self._place()
         if self.nan_missing == self.count:
-            return "nan_missing"
+            return Pattern.NAN_MISSING
         if self.nan == self.count:
-            named = {"every_element": "all_nan", "first_rows": "nan_rows", "last_rows": "nan_rows", "rows": "nan_rows"}
-            return named.get(place, "nan_tail_columns" if place == "tail_columns" else "nan_elements")
+            named = {
+                Pattern.EVERY_ELEMENT: Pattern.ALL_NAN,
+                Pattern.FIRST_ROWS: Pattern.NAN_ROWS,
+                Pattern.LAST_ROWS: Pattern.NAN_ROWS,
+                Pattern.ROWS: Pattern.NAN_ROWS,
+            }
+            return named.get(place, Pattern.NAN_TAIL_COLUMNS if place == Pattern.TAIL_COLUMNS else Pattern.NAN_ELEMENTS)
         if self.infinite == self.count:
-            return "infinite"
+            return Pattern.INFINITE
         if self.zero == self.count and self.count >= MOST * self.total:
-            return "all_zero"
-        return "constant_factor_per_row" if self.same_factor else place
+            return Pattern.ALL_ZERO
+        return Pattern.CONSTANT_FACTOR_PER_ROW if self.same_factor else place
 
-    def _place(self) -> str:
+    def _place(self) -> Pattern:
         rows, columns = self.per_row.nonzero().flatten().tolist(), self.per_column.nonzero().flatten().tolist()
         if self.count == self.total:
-            return "every_element"
+            return Pattern.EVERY_ELEMENT
         if bool((self.per_row[rows] == self.columns).all()):
-            return _at_an_end(rows, len(self.per_row), "first_rows", "last_rows", "rows")
+            return _at_an_end(rows, len(self.per_row), Pattern.FIRST_ROWS, Pattern.LAST_ROWS, Pattern.ROWS)
         if self.count >= MOST * len(rows) * len(columns):
-            place = _at_an_end(columns, self.columns, "first_columns", "tail_columns", "columns")
-            return "most_elements" if len(columns) == self.columns else place
-        return "most_elements" if self.count >= MOST * self.total else "scattered"
+            place = _at_an_end(columns, self.columns, Pattern.FIRST_COLUMNS, Pattern.TAIL_COLUMNS, Pattern.COLUMNS)
+            return Pattern.MOST_ELEMENTS if len(columns) == self.columns else place
+        return Pattern.MOST_ELEMENTS if self.count >= MOST * self.total else Pattern.SCATTERED
 
 
-def _at_an_end(indices: list[int], size: int, first: str, last: str, elsewhere: str) -> str:
+def _at_an_end(indices: list[int], size: int, first: Pattern, last: Pattern, elsewhere: Pattern) -> Pattern:
     """Whether ascending ``indices`` are a run at the beginning or at the end of ``range(size)``."""
     if indices[-1] - indices[0] + 1 != len(indices):
         return elsewhere

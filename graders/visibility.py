@@ -9,7 +9,14 @@ from __future__ import annotations
 from graders.report import CaseResult, Cause, Report
 from graders.verdict import CaseStatus, Visibility
 
-_SHOWN_CAUSE_PARAMS = {"exception", "line", "limit_s", "limit_mib", "limit_kib", "signal"}
+SHOWN_PARAMS = frozenset(
+    {"exception", "line", "limit", "limit_s", "limit_mib", "limit_kib", "signal", "count", "total", "input", "tensor"}
+    | {"operation", "dtype", "needed_gb"}
+)
+"""What a cause may say of a hinted case. Texts, indices and codes could carry data: the submission chooses them."""
+
+RETOLD = frozenset({"not_written", "partly_written", "outside_write", "input_changed", "exception", "exited"})
+"""Sentences ``case.<name>`` with parameters beyond those, which ``case.hinted.<name>`` replaces."""
 
 
 def visible_case(case: CaseResult, *, staff: bool) -> CaseResult:
@@ -58,7 +65,10 @@ def _without_data(cause: Cause | None) -> Cause | None:
     """An exception's text could carry the data: its type and the student's line remain."""
     if cause is None:
         return None
-    return cause.model_copy(update={"params": {k: v for k, v in cause.params.items() if k in _SHOWN_CAUSE_PARAMS}})
+    table, _, name = cause.key.partition(".")
+    key = f"case.hinted.{name}" if table == "case" and name in RETOLD else cause.key
+    params = {name: value for name, value in cause.params.items() if name in SHOWN_PARAMS}
+    return cause.model_copy(update={"key": key, "params": params})
 
 
 def _pattern_only(case: CaseResult) -> object:
