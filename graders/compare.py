@@ -44,6 +44,16 @@ class Pattern(StrEnum):
     SCATTERED = "scattered"
 
 
+_OF_NAN = {
+    Pattern.EVERY_ELEMENT: Pattern.ALL_NAN,
+    Pattern.FIRST_ROWS: Pattern.NAN_ROWS,
+    Pattern.LAST_ROWS: Pattern.NAN_ROWS,
+    Pattern.ROWS: Pattern.NAN_ROWS,
+    Pattern.TAIL_COLUMNS: Pattern.NAN_TAIL_COLUMNS,
+}
+"""What a place is called when all that is wrong there is NaN."""
+
+
 def compare(got: torch.Tensor, expected: torch.Tensor, policy: Policy) -> Mismatch | None:
     """How ``got`` differs from the oracle's float64 ``expected`` of the same shape, or None if it does not.
 
@@ -151,13 +161,7 @@ class _Tally:
         if self.nan_missing == self.count:
             return Pattern.NAN_MISSING
         if self.nan == self.count:
-            named = {
-                Pattern.EVERY_ELEMENT: Pattern.ALL_NAN,
-                Pattern.FIRST_ROWS: Pattern.NAN_ROWS,
-                Pattern.LAST_ROWS: Pattern.NAN_ROWS,
-                Pattern.ROWS: Pattern.NAN_ROWS,
-            }
-            return named.get(place, Pattern.NAN_TAIL_COLUMNS if place == Pattern.TAIL_COLUMNS else Pattern.NAN_ELEMENTS)
+            return _OF_NAN.get(place, Pattern.NAN_ELEMENTS)
         if self.infinite == self.count:
             return Pattern.INFINITE
         if self.zero == self.count and self.count >= MOST * self.total:
