@@ -1,0 +1,119 @@
+"""Tokens and browser sessions. Only hashes are kept: what is random and long needs no slow hash."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session, joinedload
+
+from app.access.principals import Principal, Role, Via
+from app.errors import Problem
+from app.store.columns import utc_now
+from app.store.models import BrowserSession, Token, User
+
+LOCAL_USER = "local"
+ADMIN_USER = "admin"
+RESERVED_NAMES = frozenset({LOCAL_USER, ADMIN_USER})
+
+_ADMIN_TOKEN_NAME = "WARPGRADE_ADMIN_TOKEN"  # noqa: S105 - a name, not a secret
+
+
+def sha256(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def issue_token(session: Session, user_id: str, name: str) -> tuple[Token, str]:
+    """Make a token for a user. Its text is returned here and never again."""
+    secret = f"wg_{secrets.token_urlsafe(32)}"
+    token = Token(user_id=user_id, name=name, sha256=sha256(secret))
+    session.add(token)
+    session.flush()
+    return token, secret
+
+
+def tokens_of(session: Session, user_id: str) -> list[Token]:
+    """A user's tokens, oldest first."""
+    return list(session.scalars(select(Token).where(Token.user_id == user_id).order_by(Token.id)))
+
+
+def revoke_token(session: Session, user_id: str, token_id: str) -> None:
+    """End one of the user's tokens and the browser sessions made from it. Raises Problem(not-found)."""
+    token = session.get(Token, token_id)
+    if token is None or token.user_id != user_id:
+        raise Problem("not-found", "You have no such token.")
+    session.delete(token)
+    session.flush()
+
+
+def principal_of_token(session: Session, secret: str) -> Principal:
+    """Who a bearer token belongs to. Raises Problem(not-signed-in)."""
+    token = session.scalars(
+        select(Token).where(Token.sha256 == sha256(secret)).options(joinedload(Token.user))
+    ).one_or_none()
+    if token is None:
+        raise Problem("not-signed-in", "This token is not known (any more).", headers={"WWW-Authenticate": "Bearer"})
+    return _principal(token.user, Via.TOKEN)
+
+
+def principal_of_cookie(session: Session, cookie: str) -> Principal | None:
+    """Who a browser's session cookie belongs to. None: unknown or expired."""
+    query = select(BrowserSession).where(BrowserSession.sha256 == sha256(cookie), BrowserSession.expires_at > utc_now())
+    found = session.scalars(query.options(joinedload(BrowserSession.token).joinedload(Token.user))).one_or_none()
+    return _principal(found.token.user, Via.SESSION) if found else None
+
+
+def local_principal(session: Session) -> Principal:
+    """Local mode's user, who may do everything. ``ensure_local_user`` has made the row."""
+    return _principal(session.scalars(select(User).where(User.name == LOCAL_USER)).one(), Via.LOCAL)
+
+
+def sign_in(session: Session, secret: str, *, days: int) -> str:
+    """Turn a token into a browser session and return the cookie's value. Raises Problem(not-signed-in)."""
+    principal_of_token(session, secret)
+    token_id = session.scalars(select(Token.id).where(Token.sha256 == sha256(secret))).one()
+    session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= utc_now()))
+    cookie = secrets.token_urlsafe(32)
+    session.add(BrowserSession(sha256=sha256(cookie), token_id=token_id, expires_at=utc_now() + timedelta(days=days)))
+    session.flush()
+    return cookie
+
+
+def sign_out(session: Session, cookie: str) -> None:
+    """End a browser session; an unknown one is no error."""
+    session.execute(delete(BrowserSession).where(BrowserSession.sha256 == sha256(cookie)))
+
+
+def ensure_local_user(session: Session) -> None:
+    """Local mode's user exists."""
+    _ensure_user(session, LOCAL_USER)
+
+
+def ensure_admin_token(session: Session, secret: str) -> None:
+    """The administrator exists, and the operator's token (and no earlier one of theirs) is the administrator's."""
+    admin = _ensure_user(session, ADMIN_USER)
+    operators = select(Token).where(Token.user_id == admin.id, Token.name == _ADMIN_TOKEN_NAME)
+    known = False
+    for token in session.scalars(operators):
+        if token.sha256 == sha256(secret):
+            known = True
+        else:
+            session.delete(token)
+    if not known:
+        session.add(Token(user_id=admin.id, name=_ADMIN_TOKEN_NAME, sha256=sha256(secret)))
+    session.flush()
+
+
+def _ensure_user(session: Session, name: str) -> User:
+    user = session.scalars(select(User).where(User.name == name)).one_or_none()
+    if user is None:
+        user = User(name=name, role=Role.ADMIN.value)
+        session.add(user)
+        session.flush()
+    return user
+
+
+def _principal(user: User, via: Via) -> Principal:
+    return Principal(user_id=user.id, name=user.name, role=Role(user.role), via=via)

@@ -1,0 +1,1 @@
+"""Drills and their versions, whose packages live in the database."""

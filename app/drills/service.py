@@ -1,0 +1,123 @@
+"""Drills as the service knows them: versions of a package, one of which students are offered."""
+
+from __future__ import annotations
+
+import logging
+
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session, joinedload, undefer
+
+from app.store.columns import utc_now
+from app.store.models import Drill, DrillVersion, VersionState
+from graders.catalogue import LOCALES, Catalogue, judge_catalogue
+from graders.manifest import Manifest, ManifestError
+from graders.package import Package, built_in_drills
+
+_log = logging.getLogger(__name__)
+
+
+class SlugTaken(Exception):  # noqa: N818 - what happened, not a fault
+    """The slug belongs to another uploader."""
+
+
+class NotPublishable(Exception):  # noqa: N818
+    """Only a version that was found valid can be published."""
+
+
+def add_version(session: Session, package: Package, *, owner_id: str | None, state: VersionState) -> DrillVersion:
+    """Enter a package as the drill's next version; the tree of the newest version again is that version.
+
+    Raises ManifestError when the manifest cannot be used, SlugTaken when somebody else owns the slug.
+    ``owner_id`` None is Warpgrade itself.
+    """
+    manifest = package.manifest
+    if manifest.slug != package.slug:
+        raise ManifestError(f"slug: drill.toml says {manifest.slug!r}, its folder {package.slug!r}")
+    drill = session.scalars(select(Drill).where(Drill.slug == package.slug).with_for_update()).one_or_none()
+    if drill is None:
+        drill = Drill(slug=package.slug, owner_id=owner_id)
+        session.add(drill)
+        session.flush()
+    elif drill.owner_id != owner_id:
+        raise SlugTaken(package.slug)
+    newest = _newest(session, drill)
+    if newest is not None and newest.digest == package.digest:
+        return newest
+    version = DrillVersion(
+        drill=drill,
+        number=newest.number + 1 if newest else 1,
+        digest=package.digest,
+        state=state.value,
+        manifest=manifest.model_dump(mode="json"),
+        package=package.to_zip(),
+    )
+    session.add(version)
+    session.flush()
+    return version
+
+
+def publish(session: Session, version: DrillVersion) -> None:
+    """Offer a valid version to students. Raises NotPublishable."""
+    if version.state != VersionState.VALID.value:
+        raise NotPublishable(f"version {version.number} is {version.state}")
+    version.state = VersionState.PUBLISHED.value
+    version.published_at = utc_now()
+    session.flush()
+
+
+def load_built_in(session: Session) -> None:
+    """Publish the drills that come with Warpgrade: a new version where the tree has changed, else nothing."""
+    for slug in built_in_drills():
+        try:
+            version = add_version(session, Package.from_tree(slug), owner_id=None, state=VersionState.VALID)
+        except SlugTaken:
+            _log.warning("the built-in drill %s is hidden by an uploaded one of the same name", slug)
+            continue
+        if version.state == VersionState.VALID.value:
+            publish(session, version)
+
+
+def published(session: Session, slug: str) -> DrillVersion | None:
+    """The version that students get now: the newest published one."""
+    return session.scalars(_published().where(Drill.slug == slug).limit(1)).first()
+
+
+def all_published(session: Session) -> list[DrillVersion]:
+    """Every drill's current version, by slug."""
+    newest: dict[str, DrillVersion] = {}
+    for version in session.scalars(_published()):
+        newest.setdefault(version.drill_id, version)
+    return sorted(newest.values(), key=lambda version: version.drill.slug)
+
+
+def manifest_of(version: DrillVersion) -> Manifest:
+    """The version's manifest."""
+    return Manifest.model_validate(version.manifest)
+
+
+def package_of(session: Session, version: DrillVersion) -> Package:
+    """The version's files. Costs a read of the whole package."""
+    query = select(DrillVersion).where(DrillVersion.id == version.id).options(undefer(DrillVersion.package))
+    loaded = session.scalars(query.execution_options(populate_existing=True)).one()
+    return Package.from_zip(manifest_of(version).slug, loaded.package)
+
+
+def catalogue_of(session: Session, version: DrillVersion) -> Catalogue:
+    """The sentences that reports of this version speak with: the judge's and the drill's own."""
+    package = package_of(session, version)
+    return judge_catalogue().extended({locale: package.sentences(locale) for locale in LOCALES})
+
+
+def _published() -> Select[DrillVersion]:
+    return (
+        select(DrillVersion)
+        .join(Drill, DrillVersion.drill_id == Drill.id)
+        .options(joinedload(DrillVersion.drill))
+        .where(DrillVersion.state == VersionState.PUBLISHED.value)
+        .order_by(DrillVersion.number.desc())
+    )
+
+
+def _newest(session: Session, drill: Drill) -> DrillVersion | None:
+    query = select(DrillVersion).where(DrillVersion.drill_id == drill.id).order_by(DrillVersion.number.desc())
+    return session.scalars(query.limit(1)).first()

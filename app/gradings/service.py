@@ -1,0 +1,216 @@
+"""What a worker does to a grading: claim it, renew the lease, tell what happens, end it.
+
+Every function takes a session and leaves the commit to the caller; wake the listeners
+(``app.queue.wakeup``) after it. A claim is fenced by the grading's attempt number: once another attempt
+has begun, or the sweeper has taken the grading back, whatever an old claim still says is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, delete, func, select
+from sqlalchemy.orm import Session
+
+from app.gradings.events import EventType, append_event
+from app.gradings.outcomes import MAX_ATTEMPTS, cancel, end_with_report, release, update_grading
+from app.store.columns import as_json, utc_now
+from app.store.models import CaseRow, Drill, DrillVersion, Grading, Submission
+from graders.report import CaseResult, Report
+from graders.verdict import State
+
+_RUNNING = frozenset({State.COMPILING, State.TESTING, State.MEASURING})
+
+
+class LeaseLost(Exception):  # noqa: N818 - what happened, not a fault
+    """Another attempt holds the grading, or it has ended: stop, and write nothing more."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One attempt at one grading, with all that judging needs."""
+
+    grading_id: str
+    submission_id: str
+    attempt: int
+    source: str
+    slug: str
+    version: int
+    digest: str
+    package: bytes
+    seed: str
+    student_attempt: int
+    queued_at: datetime
+    claimed_at: datetime
+
+
+@dataclass(frozen=True)
+class Renewal:
+    """``held`` False: stop. ``cancel_requested``: stop, then ``finish_cancelled``."""
+
+    held: bool
+    cancel_requested: bool
+
+
+def claim(session: Session, grading_id: str, *, worker_id: str, lease_s: float) -> Claim | None:
+    """Take a queued grading for ``lease_s`` seconds. None: somebody else's, finished, or unknown; drop the message."""
+    now = utc_now()
+    taken = update_grading(
+        session,
+        and_(Grading.id == grading_id, Grading.state == State.QUEUED.value),
+        state=State.COMPILING.value,
+        attempt=Grading.attempt + 1,
+        worker_id=worker_id,
+        lease_until=now + timedelta(seconds=lease_s),
+        claimed_at=now,
+        started_at=None,
+    )
+    if not taken:
+        return None
+    made = _read_claim(session, grading_id)
+    if made.attempt > 1:
+        append_event(session, made.submission_id, grading_id, EventType.RESTARTED, {"attempt": made.attempt})
+    append_event(session, made.submission_id, grading_id, EventType.STATE, {"state": State.COMPILING.value})
+    return made
+
+
+def renew(session: Session, claim: Claim, *, lease_s: float) -> Renewal:
+    """Extend the lease. A lease that ran out is still held while nobody has taken the grading back."""
+    held = update_grading(session, _held_by(claim), lease_until=utc_now() + timedelta(seconds=lease_s))
+    asked = select(Submission.cancel_requested_at).where(Submission.id == claim.submission_id)
+    return Renewal(held=held, cancel_requested=session.scalars(asked).one() is not None)
+
+
+def record_event(session: Session, claim: Claim, type: str, data: dict[str, Any]) -> int:
+    """Tell what happens and return the event's number. Raises LeaseLost.
+
+    ``state`` moves the grading to a running state; ``case`` is the same as ``record_case``. The types that
+    begin and end an attempt are written by ``claim`` and ``finish``: ValueError.
+    """
+    match EventType(type):
+        case EventType.STATE:
+            state = State(data["state"])
+            if state not in _RUNNING:
+                raise ValueError(f"a running grading cannot become {state}")
+            _hold(session, claim, state=state.value, started_at=func.coalesce(Grading.started_at, utc_now()))
+            return append_event(session, claim.submission_id, claim.grading_id, EventType.STATE, data)
+        case EventType.CASE:
+            return record_case(session, claim, CaseResult.model_validate(data))
+        case EventType.NOTICE:
+            _hold(session, claim)
+            return append_event(session, claim.submission_id, claim.grading_id, EventType.NOTICE, data)
+        case final:
+            raise ValueError(f"a worker does not write {final} events")
+
+
+def record_case(session: Session, claim: Claim, case: CaseResult) -> int:
+    """Keep a case's result and tell it. Returns the event's number; raises LeaseLost."""
+    _hold(session, claim)
+    session.add(_case_row(claim, case))
+    return append_event(session, claim.submission_id, claim.grading_id, EventType.CASE, as_json(case))
+
+
+def finish(session: Session, claim: Claim, report: Report) -> bool:
+    """End the grading with its report. False: the attempt no longer holds the grading, nothing was written.
+
+    The report's identity and its times are filled in from the database, which knows them better.
+    """
+    final = _completed(session, claim, report)
+    if not end_with_report(session, claim.submission_id, claim.grading_id, _held_by(claim), final):
+        return False
+    _replace_cases(session, claim, final.cases)
+    return True
+
+
+def finish_cancelled(session: Session, claim: Claim) -> bool:
+    """End the grading as cancelled, without a verdict. False: the attempt no longer holds it."""
+    return cancel(session, claim.submission_id, claim.grading_id, _held_by(claim))
+
+
+def give_back(session: Session, claim: Claim, reason: str, *, max_attempts: int = MAX_ATTEMPTS) -> None:
+    """Our fault, not the student's: queue the grading again, or end it as ``judge_error`` after ``max_attempts``.
+
+    ``reason`` is for staff. No attempt is charged to the student. Does nothing when the lease is lost.
+    """
+    release(session, claim.grading_id, _held_by(claim), reason, max_attempts=max_attempts)
+
+
+def _held_by(claim: Claim) -> ColumnElement[bool]:
+    return and_(
+        Grading.id == claim.grading_id,
+        Grading.attempt == claim.attempt,
+        Grading.state.in_([state.value for state in _RUNNING]),
+    )
+
+
+def _hold(session: Session, claim: Claim, **values: Any) -> None:
+    """Check the lease and lock the row for the rest of the transaction. Raises LeaseLost."""
+    if not update_grading(session, _held_by(claim), **(values or {"attempt": Grading.attempt})):
+        raise LeaseLost(f"grading {claim.grading_id}: attempt {claim.attempt} no longer holds it")
+
+
+def _read_claim(session: Session, grading_id: str) -> Claim:
+    query = (
+        select(
+            Grading.id.label("grading_id"),
+            Grading.submission_id,
+            Grading.attempt,
+            Submission.source,
+            Drill.slug,
+            DrillVersion.number.label("version"),
+            DrillVersion.digest,
+            DrillVersion.package,
+            Grading.seed,
+            Submission.attempt.label("student_attempt"),
+            Grading.queued_at,
+            Grading.claimed_at,
+        )
+        .join(Submission, Grading.submission_id == Submission.id)
+        .join(DrillVersion, Grading.drill_version_id == DrillVersion.id)
+        .join(Drill, DrillVersion.drill_id == Drill.id)
+        .where(Grading.id == grading_id)
+    )
+    return Claim(**session.execute(query).one()._asdict())
+
+
+def _completed(session: Session, claim: Claim, report: Report) -> Report:
+    started_at = session.scalars(select(Grading.started_at).where(Grading.id == claim.grading_id)).one()
+    timeline = report.timeline.model_copy(
+        update={
+            "queued_at": claim.queued_at,
+            "claimed_at": claim.claimed_at,
+            "started_at": report.timeline.started_at or started_at,
+            "finished_at": utc_now(),
+        }
+    )
+    return report.model_copy(
+        update={
+            "id": claim.submission_id,
+            "drill": claim.slug,
+            "drill_version": claim.version,
+            "attempt": claim.student_attempt,
+            "state": State.DONE,
+            "timeline": timeline,
+        }
+    )
+
+
+def _case_row(claim: Claim, case: CaseResult) -> CaseRow:
+    return CaseRow(
+        grading_id=claim.grading_id,
+        attempt=claim.attempt,
+        ordinal=case.ordinal,
+        category=case.category,
+        status=case.status.value,
+        result=as_json(case),
+    )
+
+
+def _replace_cases(session: Session, claim: Claim, cases: list[CaseResult]) -> None:
+    """The report is the last word: it may hold cases that were never told, such as those not run."""
+    old = (CaseRow.grading_id == claim.grading_id, CaseRow.attempt == claim.attempt)
+    session.execute(delete(CaseRow).where(*old).execution_options(synchronize_session="fetch"))
+    session.add_all(_case_row(claim, case) for case in cases)
+    session.flush()

@@ -1,0 +1,1 @@
+"""The queue: derived from the database, carried by Redis, never the truth."""

@@ -1,0 +1,1 @@
+"""Submissions: taken in, looked at, followed, cancelled."""

@@ -1,0 +1,132 @@
+"""Taking submissions in and cancelling them. The caller commits, then dispatches what was queued."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from app.access.principals import Principal
+from app.drills.service import published
+from app.errors import FieldError, Problem
+from app.gradings.outcomes import cancel
+from app.store.columns import utc_now
+from app.store.models import Grading, Submission, User
+from graders.limits import SOURCE_BYTES
+from graders.verdict import State
+
+_WINDOW = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """What was taken in. ``grading_id`` is to be dispatched after the commit."""
+
+    submission_id: str
+    grading_id: str
+
+
+def source_text(source: str | bytes) -> str:
+    """A submission's text, as it is kept. Raises Problem(source-too-large, source-not-text, source-empty)."""
+    try:
+        encoded = source if isinstance(source, bytes) else source.encode()
+        text = encoded.decode().removeprefix("\ufeff")
+    except UnicodeError:
+        raise _unreadable("source-not-text", "not_utf8", "The source is not UTF-8 text.") from None
+    if len(encoded) > SOURCE_BYTES:
+        detail = f"The source has {len(encoded)} bytes; {SOURCE_BYTES} are allowed."
+        raise _unreadable("source-too-large", "too_large", detail)
+    if "\0" in text:
+        raise _unreadable("source-not-text", "nul", "The source contains a NUL character.")
+    if not text.strip():
+        raise _unreadable("source-empty", "empty", "The source is empty.")
+    return text
+
+
+def submit(session: Session, principal: Principal, slug: str, source: str, *, per_hour: int) -> Submitted:
+    """Queue ``source`` (from ``source_text``) for the drill's current version.
+
+    ``per_hour`` binds the role student. Raises Problem(unknown-drill, too-many-submissions).
+    """
+    version = published(session, slug)
+    if version is None:
+        raise Problem(
+            "unknown-drill",
+            f"There is no published drill {slug!r}.",
+            errors=[FieldError("drill", "unknown", "not a published drill")],
+        )
+    # One submission of a user at a time, so that the count and the attempt number below stay true.
+    session.execute(select(User.id).where(User.id == principal.user_id).with_for_update())
+    if not principal.staff:
+        _check_quota(session, principal.user_id, per_hour)
+    submission = Submission(
+        user_id=principal.user_id,
+        drill_id=version.drill_id,
+        drill_version_id=version.id,
+        source=source,
+        source_sha=hashlib.sha256(source.encode()).hexdigest(),
+        attempt=_next_attempt(session, principal.user_id, version.drill_id),
+    )
+    session.add(submission)
+    session.flush()
+    grading = Grading(
+        submission_id=submission.id,
+        drill_version_id=version.id,
+        state=State.QUEUED.value,
+        seed=secrets.token_hex(32),
+    )
+    session.add(grading)
+    session.flush()
+    return Submitted(submission.id, grading.id)
+
+
+def request_cancel(session: Session, submission: Submission) -> None:
+    """Cancel a submission: at once while it is queued, else as soon as its worker has noticed.
+
+    Asking again is no error. Raises Problem(already-finished).
+    """
+    grading = session.scalars(
+        select(Grading).where(Grading.submission_id == submission.id, Grading.is_current).with_for_update()
+    ).one()
+    if grading.state == State.CANCELLED.value:
+        return
+    if grading.state == State.DONE.value:
+        raise Problem("already-finished", f"Submission {submission.id} is done.")
+    submission.cancel_requested_at = submission.cancel_requested_at or utc_now()
+    session.flush()
+    queued = (Grading.id == grading.id) & (Grading.state == State.QUEUED.value)
+    cancel(session, submission.id, grading.id, queued)
+    session.expire(grading)
+
+
+def _check_quota(session: Session, user_id: str, per_hour: int) -> None:
+    now = utc_now()
+    recent = (Submission.user_id == user_id, Submission.created_at > now - _WINDOW, Submission.charged)
+    count = session.scalars(select(func.count()).select_from(Submission).where(*recent)).one()
+    if count < per_hour:
+        return
+    frees = select(Submission.created_at).where(*recent).order_by(Submission.created_at).offset(count - per_hour)
+    wait_s = _seconds_until(session.scalars(frees.limit(1)).one() + _WINDOW, now)
+    raise Problem(
+        "too-many-submissions",
+        f"You have sent {count} submissions within an hour; {per_hour} are allowed. Try again in {wait_s} s.",
+        headers={"Retry-After": str(wait_s)},
+    )
+
+
+def _seconds_until(then: datetime, now: datetime) -> int:
+    return max(1, math.ceil((then - now).total_seconds()))
+
+
+def _next_attempt(session: Session, user_id: str, drill_id: str) -> int:
+    mine = (Submission.user_id == user_id, Submission.drill_id == drill_id, Submission.charged)
+    return session.scalars(select(func.coalesce(func.max(Submission.attempt), 0)).where(*mine)).one() + 1
+
+
+def _unreadable(slug: str, code: str, detail: str) -> Problem:
+    return Problem(slug, detail, errors=[FieldError("source", code, detail)])

@@ -1,0 +1,1 @@
+"""Workers: who they are, what they judge with, and that they live."""

@@ -1,0 +1,118 @@
+"""Schema, transactions, column types, ids."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import inspect, select, text
+from sqlalchemy.exc import IntegrityError, StatementError
+
+from app.store.engine import Store
+from app.store.ids import new_id
+from app.store.migrate import downgrade, upgrade
+from app.store.models import Base, Grading, User
+from tests import builders
+
+
+def test_models_and_migrations_agree(store: Store) -> None:
+    with store.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_migrations_go_down_and_up_again(store: Store) -> None:
+    downgrade(store.engine, "base")
+    assert inspect(store.engine).get_table_names() == ["alembic_version"]
+    upgrade(store.engine)
+    upgrade(store.engine)
+    assert set(inspect(store.engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
+
+
+def test_a_path_with_odd_characters_is_no_trouble(tmp_path: Path) -> None:
+    folder = tmp_path / "50% of 数据"
+    folder.mkdir()
+    store = Store(f"sqlite:///{folder / 'warpgrade.db'}")
+    upgrade(store.engine)
+    store.close()
+
+
+def test_sqlite_runs_with_wal_and_foreign_keys(store: Store) -> None:
+    with store.reading() as session:
+        assert session.scalar(text("PRAGMA journal_mode")) == "wal"
+        assert session.scalar(text("PRAGMA foreign_keys")) == 1
+        assert session.scalar(text("PRAGMA busy_timeout")) == 10_000
+
+
+def test_writers_wait_for_each_other(store: Store) -> None:
+    with store.transaction() as session:
+        counter = builders.add_user(session, "0")
+
+    def count() -> None:
+        for _ in range(20):
+            with store.transaction() as session:
+                user = session.get_one(User, counter.user_id)
+                user.name = str(int(user.name) + 1)
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with store.reading() as session:
+        assert session.get_one(User, counter.user_id).name == "80"
+
+
+def test_a_failed_transaction_leaves_nothing(store: Store) -> None:
+    def fail() -> None:
+        with store.transaction() as session:
+            builders.add_user(session)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    with store.reading() as session:
+        assert session.scalars(select(User)).all() == []
+
+
+def test_times_come_back_aware_and_in_utc(store: Store) -> None:
+    moment = datetime(2026, 5, 1, 12, 0, tzinfo=timezone(timedelta(hours=8)))
+    with store.transaction() as session:
+        session.add(User(id="u", name="ada", role="student", created_at=moment))
+    with store.reading() as session:
+        found = session.get_one(User, "u").created_at
+    assert found == moment
+    assert found.tzinfo is UTC
+
+
+def test_a_time_without_a_zone_is_refused(store: Store) -> None:
+    with pytest.raises(StatementError, match="without a zone"), store.transaction() as session:
+        session.add(User(name="ada", role="student", created_at=datetime(2026, 5, 1)))  # noqa: DTZ001
+
+
+def test_one_grading_of_a_submission_is_current(store: Store) -> None:
+    with store.transaction() as session:
+        builders.add_drill(session)
+        submitted = builders.add_submission(session, builders.add_user(session))
+        first = session.get_one(Grading, submitted.grading_id)
+        again = {
+            "submission_id": first.submission_id,
+            "drill_version_id": first.drill_version_id,
+            "state": "queued",
+            "seed": "0",
+        }
+        session.add(Grading(**again, is_current=False))
+    with pytest.raises(IntegrityError), store.transaction() as session:
+        session.add(Grading(**again))
+
+
+def test_ids_sort_by_the_time_they_were_made() -> None:
+    ids = [new_id() for _ in range(2000)]
+    by_time = [made[:18] for made in ids]
+    assert by_time == sorted(by_time)
+    assert len(set(ids)) == len(ids)
+    assert all(made[14] == "7" and made[19] in "89ab" for made in ids)
