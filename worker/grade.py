@@ -1,0 +1,117 @@
+"""``python -m worker.grade FILE --drill SLUG [--json]``: grade a file without a server."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from graders.catalogue import Catalogue, judge_catalogue
+from graders.limits import SOURCE_BYTES
+from graders.package import Package, built_in_drills
+from graders.report import CaseResult, Report
+from graders.verdict import CaseStatus, Lane, State, Verdict
+from worker.job import Job
+from worker.supervisor.sandbox_choice import choose_sandbox
+from worker.supervisor.supervisor import Supervisor
+
+_MARKS = {CaseStatus.PASSED: "ok", CaseStatus.FAILED: "FAILED", CaseStatus.ERROR: "ERROR", CaseStatus.SKIPPED: "skipped"}
+
+
+class _Progress:
+    """Prints the state to standard error; never cancels."""
+
+    def state(self, state: State) -> None:
+        print(f"{state}…", file=sys.stderr)
+
+    def case(self, result: CaseResult) -> None:
+        """Cases are printed with the report."""
+
+    def cancelled(self) -> bool:
+        return False
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit code 0 only for accepted, 1 for every other verdict, 2 for arguments that cannot be used."""
+    parser = argparse.ArgumentParser(prog="warpgrade grade", description="Grade a file without a server.")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--drill", required=True)
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--seed", default=None, help="replay the hidden tests of this seed (hex)")
+    options = parser.parse_args(arguments)
+    try:
+        source, package = _read(options.file), _package(options.drill)
+    except (OSError, ValueError) as error:
+        print(f"warpgrade grade: {error}", file=sys.stderr)
+        return 2
+    report = _grade(source, package, options.seed or secrets.token_hex(16))
+    if options.json:
+        print(report.model_dump_json(indent=2))
+    else:
+        catalogue = judge_catalogue().extended({locale: package.sentences(locale) for locale in ("en", "zh")})
+        print(render(report, catalogue, _locale()))
+    return 0 if report.verdict is Verdict.ACCEPTED else 1
+
+
+def render(report: Report, catalogue: Catalogue, locale: str) -> str:
+    """The report as plain text."""
+    lines = [f"{catalogue.render(f'verdict_name.{report.verdict}', locale=locale)} ({report.verdict.alias})"]
+    lines.append(catalogue.render(f"verdict.{report.verdict}", locale=locale))
+    lines.append(f"{report.score:g} / {report.max_score:g}")
+    if report.cause is not None:
+        lines.append(catalogue.render(report.cause.key, report.cause.params, locale))
+    lines += [f"line {note.line}: {catalogue.render(note.key, note.params, locale)}" for note in report.annotations]
+    for item in report.diagnoses:
+        lines.append(catalogue.render(item.evidence.key, item.evidence.params, locale))
+        lines.append("  " + catalogue.render(item.hint_key, locale=locale))
+    for case in report.cases:
+        why = catalogue.render(case.cause.key, case.cause.params, locale) if case.cause else ""
+        lines.append(f"{case.ordinal:3} {_MARKS[case.status]:8}{case.category}/{case.name} {why}".rstrip())
+    lines += [catalogue.render(notice.key, notice.params, locale) for notice in report.notices]
+    return "\n".join(lines)
+
+
+def _grade(source: str, package: Package, seed: str) -> Report:
+    lane = Lane.INTERPRETER
+    sandbox = choose_sandbox(os.environ.get("WARPGRADE_SANDBOX", "auto"))
+    job = Job(
+        id="local",
+        slug=package.slug,
+        version=0,
+        digest=package.digest,
+        attempt=1,
+        source=source,
+        seed=seed,
+        lane=lane,
+        limits=package.manifest.limits_for(lane),
+        sandbox=sandbox.name,
+    )
+    supervisor = Supervisor(lane, {"interpreter": 1, "compiler": 1}, sandboxed=sandbox.sandboxed)
+    try:
+        supervisor.warm_up()
+        return supervisor.grade(job, package.to_zip(), _Progress())
+    finally:
+        supervisor.close()
+
+
+def _read(path: Path) -> str:
+    data = path.read_bytes()
+    if len(data) > SOURCE_BYTES:
+        raise ValueError(f"{path} has {len(data)} bytes, more than {SOURCE_BYTES}")
+    return data.decode("utf-8")
+
+
+def _package(slug: str) -> Package:
+    if slug not in built_in_drills():
+        raise ValueError(f"no drill {slug!r}; there are: {', '.join(built_in_drills())}")
+    return Package.from_tree(slug)
+
+
+def _locale() -> str:
+    return "zh" if os.environ.get("LANG", "").startswith("zh") else "en"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""``python -m worker.judge CHANNEL_FD``: take jobs from the supervisor until it hangs up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+from pathlib import Path
+
+import torch
+
+from worker.job import Job
+from worker.judge.grading import Grading
+from worker.judge.packages import Packages
+from worker.judge.supervisor_link import SupervisorLink
+from worker.protocol.channel import JUDGE_FRAME_BYTES, Channel, PeerGone, from_descriptor
+
+
+def main(arguments: list[str]) -> None:
+    torch.set_num_threads(1)
+    channel = from_descriptor(int(arguments[0]), JUDGE_FRAME_BYTES, max_descriptors=2)
+    packages = Packages(Path(os.environ["TMPDIR"]) / "packages")
+    channel.send({"type": "ready"})
+    with contextlib.suppress(PeerGone):
+        while True:
+            _serve_one(channel, packages)
+
+
+def _serve_one(channel: Channel, packages: Packages) -> None:
+    """One job. A failure of ours is told, never turned into a verdict: the supervisor decides what follows."""
+    message, (package,) = channel.receive()
+    try:
+        job = Job.model_validate(message["job"])
+        link = SupervisorLink(channel, job.limits)
+        drill = packages.drill(job.slug, job.digest, package)
+        link.report(Grading(job, drill, link).run())
+    except PeerGone:
+        raise
+    except Exception:
+        channel.send({"type": "failed", "reason": traceback.format_exc(limit=-12)[-8000:]})
+    finally:
+        os.close(package)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,125 @@
+"""Keeps one runner of a kind loaded with the submission, and says in a word how it ended when it does."""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import Any
+
+from graders.limits import Limits
+from graders.manifest import EntryPoint
+from graders.report import Cause
+from graders.verdict import Verdict
+from worker.judge.arena import HostArena
+from worker.judge.messages import Failed, Said
+from worker.judge.outcome import Stopped, from_failure
+from worker.judge.runner_link import OutputExceeded, ProtocolError, RunnerGone, RunnerLink, RunnerTimedOut
+from worker.judge.supervisor_link import Kind, SupervisorLink
+
+MAX_REPLACEMENTS = 3
+MAP_WAIT_S = 10.0
+
+
+class NoMoreRunners(Exception):
+    """The submission used up its replacements, or the grading its time."""
+
+
+class Attendant:
+    """Hands calls to a runner. A runner that ends is replaced for the next call, at most ``MAX_REPLACEMENTS`` times."""
+
+    def __init__(
+        self, link: SupervisorLink, kind: Kind, source: str, entry: EntryPoint, limits: Limits, deadline: float
+    ) -> None:
+        self._link, self._kind = link, kind
+        self._source, self._entry, self._limits = source, entry, limits
+        self._deadline = deadline
+        self._runner: RunnerLink | None = None
+        self._started = 0
+        self._output: str | None = None
+
+    def load(self) -> Stopped | None:
+        """Have a runner with the submission imported; what went wrong, or None. Raises NoMoreRunners."""
+        if self._runner is not None:
+            return None
+        if self._started > MAX_REPLACEMENTS or time.monotonic() >= self._deadline:
+            raise NoMoreRunners
+        self._started += 1
+        self._runner = self._link.runner(self._kind)
+        message = {
+            "type": "load",
+            "source": self._source,
+            "name": self._entry.name,
+            "parameters": self._entry.parameters,
+        }
+        answer = self._ask(message, self._limits.compile_s, "compile.time_limit")
+        return answer if isinstance(answer, Stopped) else None
+
+    def map(self, arena: HostArena) -> Stopped | None:
+        """Give the loaded runner an arena."""
+        message = {"type": "map", "nbytes": arena.nbytes}
+        answer = self._ask(message, MAP_WAIT_S, "case.time_limit", (arena.descriptor,))
+        return answer if isinstance(answer, Stopped) else None
+
+    def ask(self, message: dict[str, Any], timeout_s: float, late_key: str) -> Said | Stopped:
+        """Have the loaded runner answer ``message`` in time; ``late_key`` is the cause when it does not."""
+        return self._ask(message, timeout_s, late_key)
+
+    def take_output(self) -> str | None:
+        """What the submission printed since the last time, clipped."""
+        if self._runner is not None:
+            return self._runner.take_output()
+        output, self._output = self._output, None
+        return output
+
+    def close(self) -> None:
+        if self._runner is not None:
+            self._link.end(self._runner)
+            self._runner = None
+
+    def _ask(
+        self, message: dict[str, Any], timeout_s: float, late_key: str, descriptors: tuple[int, ...] = ()
+    ) -> Said | Stopped:
+        assert self._runner is not None, "load comes first"
+        limit_s = min(timeout_s, max(self._deadline - time.monotonic(), 0.001))
+        try:
+            answer = self._runner.ask(message, limit_s, descriptors)
+        except RunnerTimedOut:
+            return self._end(Stopped(Verdict.TIME_LIMIT, Cause(key=late_key, params={"limit_s": timeout_s})))
+        except OutputExceeded:
+            limit_kib = self._limits.output_kib
+            return self._end(Stopped(Verdict.OUTPUT_LIMIT, Cause(key="case.output_limit", params={"limit_kib": limit_kib})))
+        except ProtocolError:
+            return self._end(Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.protocol")))
+        except RunnerGone:
+            return self._end(None)
+        if isinstance(answer, Failed):
+            return from_failure(answer.failure, self._entry.signature)
+        return answer
+
+    def _end(self, stopped: Stopped | None) -> Stopped:
+        """Kill the runner; where it went by itself, say how."""
+        assert self._runner is not None
+        self._output = self._runner.take_output()
+        ended = self._link.end(self._runner)
+        self._runner = None
+        if ended.reason == "memory":
+            limit_mib = self._limits.host_memory_mib
+            return Stopped(Verdict.MEMORY_LIMIT, Cause(key="case.memory_limit", params={"limit_mib": limit_mib}))
+        if ended.reason == "tasks":
+            return Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.tasks", params={"limit": self._limits.tasks}))
+        return stopped or _vanished(ended.returncode)
+
+
+def _vanished(returncode: int | None) -> Stopped:
+    if returncode is not None and returncode < 0:
+        cause = Cause(key="case.signal", params={"signal": _signal_name(-returncode)})
+    else:
+        cause = Cause(key="case.exited", params={"code": returncode if returncode is not None else 0})
+    return Stopped(Verdict.RUNTIME_ERROR, cause)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

@@ -1,0 +1,66 @@
+"""From what a call left behind to a case's result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from graders.compare import compare
+from graders.drill import Drill
+from graders.memory import Call
+from graders.report import Cause, Mismatch
+from graders.verdict import Verdict
+from worker.judge.messages import Returned
+from worker.judge.placement import Collected
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What was found on one call. ``expected`` is float64, kept for the diagnosis."""
+
+    verdict: Verdict
+    cause: Cause | None
+    mismatch: Mismatch | None
+    expected: tuple[torch.Tensor, ...]
+
+
+def judge_call(drill: Drill, call: Call, collected: Collected, returned: Returned, *, guards_inputs: bool) -> Judgement:
+    """Check a call that came back. The oracle runs here, after the runner has delivered: there was nothing to steal."""
+    expected = drill.oracle(*(operand.values for operand in call.inputs))
+    pairs = zip(collected.outs, expected, strict=True)
+    mismatch = next((found for got, right in pairs if (found := compare(got, right, drill.policy))), None)
+    forbidden = sorted(set(returned.operations) - set(drill.manifest.operations.allowed))
+    if forbidden:
+        cause: Cause | None = Cause(key="policy.operation", params={"operation": forbidden[0]})
+        return Judgement(Verdict.POLICY_VIOLATION, cause, mismatch, expected)
+    cause = _fact(collected, returned, mismatch) or (_changed(collected) if guards_inputs else None)
+    if cause is not None:
+        return Judgement(Verdict.WRONG_ANSWER, cause, mismatch, expected)
+    if returned.launches == 0 and any(out.numel() for out in collected.outs):
+        return Judgement(Verdict.POLICY_VIOLATION, Cause(key="policy.no_kernel"), None, expected)
+    return Judgement(Verdict.ACCEPTED, None, None, expected)
+
+
+def _fact(collected: Collected, returned: Returned, mismatch: Mismatch | None) -> Cause | None:
+    """The plainest fact first: a write outside, then nothing written, then wrong values."""
+    if collected.outside is not None:
+        outside = collected.outside
+        return Cause(key="case.outside_write", params={"tensor": outside.tensor, "offset": outside.offset})
+    missing = sum(int(mask.sum()) for mask in collected.unwritten)
+    total = sum(mask.numel() for mask in collected.unwritten)
+    if missing:
+        first = next(mask.nonzero()[0].tolist() for mask in collected.unwritten if mask.any())
+        key = "case.not_written" if missing == total else "case.partly_written"
+        hint = "hint.returned_instead" if returned.returned and missing == total else None
+        return Cause(key=key, params={"count": missing, "total": total, "first": str(first)}, hint_key=hint)
+    if mismatch is not None:
+        return Cause(key="case.wrong", params={"count": mismatch.count, "total": mismatch.total})
+    return None
+
+
+def _changed(collected: Collected) -> Cause | None:
+    if collected.changed is None:
+        return None
+    params = {"input": collected.changed.tensor, "index": str(list(collected.changed.index))}
+    return Cause(key="case.input_changed", params={**params})

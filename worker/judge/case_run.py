@@ -1,0 +1,106 @@
+"""Runs one hidden test: draws it, places it, has it called, judges what comes back."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from graders.cases import Case
+from graders.diagnosis import Evidence
+from graders.drill import Drill
+from graders.limits import Limits
+from graders.memory import Call, Draw
+from graders.report import Cause, Mismatch
+from graders.verdict import Lane, Verdict
+from worker.judge.arena import HostArena
+from worker.judge.attendant import Attendant, NoMoreRunners
+from worker.judge.case_judgement import judge_call
+from worker.judge.messages import Returned
+from worker.judge.outcome import Stopped
+from worker.judge.placement import Placement, Plan
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a case showed, before points. ``stopped`` is set when its call did not come back in order."""
+
+    verdict: Verdict
+    cause: Cause | None = None
+    mismatch: Mismatch | None = None
+    duration_ms: float | None = None
+    stdout: str | None = None
+    stopped: Stopped | None = None
+    not_run: bool = False
+    evidence: list[Evidence] = field(default_factory=list)
+
+
+def generator(seed: str, *names: object) -> torch.Generator:
+    """A generator of its own for every use of the secret seed, so that cases are drawn independently of order."""
+    digest = hashlib.sha256("/".join([seed, *map(str, names)]).encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "big", signed=True))
+
+
+def draw_call(case: Case, seed: str, lane: Lane, repetition: int = 0) -> Call:
+    """The call of a case. Another repetition has fresh values in the same layout."""
+    return case.make(Draw(generator(seed, case.name, repetition), interpreter=lane is Lane.INTERPRETER))
+
+
+class CaseRunner:
+    """Runs cases one after the other with the attendant's runners."""
+
+    def __init__(self, drill: Drill, attendant: Attendant, limits: Limits, seed: str, lane: Lane) -> None:
+        self._drill, self._attendant, self._limits = drill, attendant, limits
+        self._seed, self._lane = seed, lane
+
+    def run(self, ordinal: int, case: Case) -> Finding:
+        """The finding on ``case``; a submission that may not be run any more gives ``not_run``."""
+        started = time.monotonic()
+        try:
+            stopped = self._attendant.load()
+            finding = _stopped(stopped) if stopped else self._calls(ordinal, case)
+        except NoMoreRunners:
+            return Finding(Verdict.RUNTIME_ERROR, Cause(key="case.not_run"), not_run=True)
+        duration_ms = (time.monotonic() - started) * 1e3
+        return replace(finding, duration_ms=duration_ms, stdout=self._attendant.take_output())
+
+    def _calls(self, ordinal: int, case: Case) -> Finding:
+        call = draw_call(case, self._seed, self._lane)
+        plan = Plan(call, self._drill.manifest.entry_point.parameters)
+        arena = HostArena(plan.nbytes)
+        evidence: list[Evidence] = []
+        try:
+            stopped = self._attendant.map(arena)
+            if stopped is not None:
+                return _stopped(stopped)
+            for repetition in range(case.calls):
+                if repetition:
+                    call = draw_call(case, self._seed, self._lane, repetition)
+                finding = self._one_call(ordinal, case, call, plan, arena, repetition)
+                evidence.extend(finding.evidence)
+                if finding.verdict is not Verdict.ACCEPTED:
+                    break
+        finally:
+            arena.close()
+        return replace(finding, evidence=evidence)
+
+    def _one_call(
+        self, ordinal: int, case: Case, call: Call, plan: Plan, arena: HostArena, repetition: int
+    ) -> Finding:
+        placement = Placement(arena, plan, call, generator(self._seed, case.name, repetition, "poison"))
+        answer = self._attendant.ask({"type": "call", **plan.views()}, self._limits.case_s, "case.time_limit")
+        if isinstance(answer, Stopped):
+            return _stopped(answer)
+        if not isinstance(answer, Returned):
+            return Finding(Verdict.RUNTIME_ERROR, Cause(key="case.protocol"))
+        collected = placement.collect()
+        judgement = judge_call(self._drill, call, collected, answer, guards_inputs=case.guards_inputs)
+        passed = judgement.verdict is Verdict.ACCEPTED
+        evidence = Evidence(ordinal, passed, placement.call, collected.outs, judgement.expected)
+        return Finding(judgement.verdict, judgement.cause, judgement.mismatch, evidence=[evidence])
+
+
+def _stopped(stopped: Stopped) -> Finding:
+    return Finding(stopped.verdict, stopped.cause, stopped=stopped)

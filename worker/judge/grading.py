@@ -1,0 +1,115 @@
+"""One grading from source to report, in the interpreter lane."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from graders.cases import Case
+from graders.diagnosis import Evidence, diagnose
+from graders.drill import Drill
+from graders.memory import Call
+from graders.report import CaseResult, Cause, Report
+from graders.scoring import share_points
+from graders.verdict import State, Verdict
+from worker.job import Job
+from worker.judge.attendant import Attendant
+from worker.judge.case_run import CaseRunner, draw_call
+from worker.judge.compile_check import CompileCheck, CompileFindings
+from worker.judge.outcome import Stopped
+from worker.judge.report_builder import ReportBuilder
+from worker.judge.supervisor_link import SupervisorLink
+
+
+class Grading:
+    """Compiles, tests and reports on one submission."""
+
+    def __init__(self, job: Job, drill: Drill, link: SupervisorLink) -> None:
+        self._job, self._drill, self._link = job, drill, link
+        self._builder = ReportBuilder(job, drill, datetime.now(UTC))
+        deadline = time.monotonic() + job.limits.grading_s
+        entry = drill.manifest.entry_point
+        self._tester = Attendant(link, "interpreter", job.source, entry, job.limits, deadline)
+        compiler = Attendant(link, "compiler", job.source, entry, job.limits, deadline)
+        self._compile_check = CompileCheck(compiler, entry, job.limits)
+        self._cases = CaseRunner(drill, self._tester, job.limits, job.seed, job.lane)
+        self._evidence: list[Evidence] = []
+
+    def run(self) -> Report:
+        """Grade. Whatever the submission does is a finding in the report; an exception is our own fault."""
+        try:
+            self._link.state(State.COMPILING)
+            with self._builder.phase("compile"):
+                findings = self._compile()
+            self._builder.kernels = findings.kernels
+            if findings.stopped is not None:
+                return self._builder.stopped(findings.stopped)
+            return self._test()
+        finally:
+            self._compile_check.close()
+            self._tester.close()
+
+    def _test(self) -> Report:
+        stopped = self._tester.load()
+        self._builder.output = self._tester.take_output()
+        if stopped is not None:
+            return self._builder.stopped(stopped)
+        self._link.state(State.TESTING)
+        with self._builder.phase("test"):
+            refused = self._run_cases()
+        if refused is not None:
+            return self._builder.stopped(refused)
+        with self._builder.phase("diagnose"):
+            diagnoses = diagnose(self._drill.misconceptions, self._evidence, self._job.source, self._drill.policy)
+        return self._builder.finished(diagnoses)
+
+    def _compile(self) -> CompileFindings:
+        calls = [draw_call(case, self._job.seed, self._job.lane) for case in _diverse(self._drill.cases)]
+        return self._compile_check.run(calls)
+
+    def _run_cases(self) -> Stopped | None:
+        """Run every case; what the whole submission is refused for, if a case shows it."""
+        shares = iter(share_points(self._drill.manifest, [case.category for case in self._judged()]))
+        for ordinal, case in enumerate(self._drill.cases, 1):
+            if case.skip_reason(self._job.lane) is not None:
+                self._keep(self._builder.skipped(ordinal, case))
+                continue
+            finding = self._cases.run(ordinal, case)
+            if finding.stopped is not None and finding.stopped.interpreter_only:
+                refused = self._lane_cannot(case, finding.stopped)
+                if refused is not None:
+                    return refused
+            self._evidence.extend(finding.evidence)
+            self._keep(self._builder.case(ordinal, case, finding, next(shares)))
+        return None
+
+    def _judged(self) -> list[Case]:
+        return [case for case in self._drill.cases if case.skip_reason(self._job.lane) is None]
+
+    def _keep(self, result: CaseResult) -> None:
+        self._builder.cases.append(result)
+        self._link.case(result)
+
+    def _lane_cannot(self, case: Case, stopped: Stopped) -> Stopped | None:
+        """What the interpreter refuses in a kernel, the GPU compiler must judge: if it agrees, that is the verdict;
+        if it compiles the kernel, this lane cannot grade the submission, and it is not the student's fault."""
+        call: Call = draw_call(case, self._job.seed, self._job.lane)
+        findings = self._compile_check.confirm(call)
+        if findings.stopped is not None:
+            return findings.stopped
+        exception = str(stopped.cause.params.get("exception", ""))
+        return Stopped(Verdict.JUDGE_ERROR, Cause(key="judge.lane_cannot", params={"exception": exception}), stopped.failure)
+
+
+def _diverse(cases: Sequence[Case]) -> list[Case]:
+    """Cases in an order that meets every dtype and category first: what is compiled is capped."""
+    seen: set[tuple[str, str]] = set()
+    first, rest = [], []
+    for case in cases:
+        key = (case.dtype, case.category)
+        (rest if key in seen else first).append(case)
+        seen.add(key)
+    return [*first, *rest]
+
+

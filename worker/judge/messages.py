@@ -1,0 +1,85 @@
+"""What a runner may say, as schemas: anything else ends it. Nothing in here is believed, only shown."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from worker.protocol.channel import ProtocolError
+
+Name = Annotated[str, Field(max_length=200)]
+Text = Annotated[str, Field(max_length=4000)]
+Line = Annotated[int, Field(ge=1, le=1_000_000)] | None
+
+
+class _Said(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Failure(_Said):
+    """Why a load or a call failed, in the submission's own terms."""
+
+    kind: Literal["syntax", "missing_entry", "not_callable", "signature", "exception", "interpreter", "kernel"]
+    name: Name = ""
+    got: Name = ""
+    exception: Name = ""
+    message: Text = ""
+    line: Line = None
+    column: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    end_line: Line = None
+
+
+class Ready(_Said):
+    type: Literal["ready"]
+
+
+class Loaded(_Said):
+    type: Literal["loaded"]
+
+
+class Mapped(_Said):
+    type: Literal["mapped"]
+
+
+class Returned(_Said):
+    """A call came back. ``returned`` names the type of a result that nobody asked for."""
+
+    type: Literal["returned"]
+    launches: Annotated[int, Field(ge=0)]
+    operations: Annotated[list[Name], Field(max_length=256)]
+    returned: Name | None
+
+
+class CompiledKernel(_Said):
+    name: Name
+    target: Name
+    num_warps: Annotated[int, Field(ge=1, le=64)]
+    num_stages: int | None = None
+    registers: int | None = None
+    spill_bytes: int | None = None
+    shared_bytes: int | None = None
+
+
+class Compiled(_Said):
+    type: Literal["compiled"]
+    kernels: Annotated[list[CompiledKernel], Field(max_length=64)]
+    raised: Annotated[int, Field(ge=0)]
+
+
+class Failed(_Said):
+    type: Literal["failed"]
+    failure: Failure
+
+
+Said = Ready | Loaded | Mapped | Returned | Compiled | Failed
+
+_ADAPTER: TypeAdapter[Said] = TypeAdapter(Annotated[Said, Field(discriminator="type")])
+
+
+def parse(message: dict[str, Any]) -> Said:
+    """The message, checked. Raises ProtocolError."""
+    try:
+        return _ADAPTER.validate_python(message)
+    except ValidationError as error:
+        raise ProtocolError(f"not a message a runner may send: {error.error_count()} errors") from error

@@ -1,0 +1,251 @@
+"""One call laid out in an arena: inputs, poisoned outputs, guards; and what became of them.
+
+The judge keeps a pristine private copy of everything it placed. After the call it copies the arena out, takes the
+outputs, and compares all the rest byte by byte: so "not written", "written outside" and "input changed" are facts
+that need no help from the runner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from graders.inputs import GUARD
+from graders.memory import Call, Destination, Layout, Operand
+from worker.judge.arena import PAGE_BYTES, HostArena, private_flat
+
+_BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+_QUIET_NAN = {
+    torch.float16: (0x7E00, 9),
+    torch.bfloat16: (0x7FC0, 6),
+    torch.float32: (0x7FC00000, 22),
+    torch.float64: (0x7FF8000000000000, 51),
+}
+"""Bits of a quiet NaN, and how many payload bits lie below them."""
+
+_SCAN_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class OutsideWrite:
+    """A byte changed that belongs to no output. ``offset`` counts elements from the first of ``tensor``."""
+
+    tensor: str
+    offset: int
+
+
+@dataclass(frozen=True)
+class InputChange:
+    """The first element of an input that changed, by its index in the view."""
+
+    tensor: str
+    index: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What a call left behind: private copies of the outputs, and what it should not have done."""
+
+    outs: tuple[torch.Tensor, ...]
+    unwritten: tuple[torch.Tensor, ...]
+    outside: OutsideWrite | None
+    changed: InputChange | None
+
+
+@dataclass(frozen=True)
+class _Place:
+    """One storage in the arena."""
+
+    name: str
+    dtype: torch.dtype
+    layout: Layout
+    offset: int
+    is_out: bool
+    windows: tuple[tuple[int, int], ...]
+
+    @property
+    def nbytes(self) -> int:
+        return self.layout.numel * self.dtype.itemsize
+
+    def message(self) -> dict[str, Any]:
+        layout = self.layout
+        return {
+            "dtype": str(self.dtype).removeprefix("torch."),
+            "offset": self.offset,
+            "numel": layout.numel,
+            "lead": layout.lead,
+            "shape": list(layout.shape),
+            "strides": list(layout.strides),
+        }
+
+
+class Plan:
+    """Where each storage of a call lies. The same plan serves every repetition of the call."""
+
+    def __init__(self, call: Call, names: list[str]) -> None:
+        self.places: list[_Place] = []
+        end = PAGE_BYTES
+        for name, operand in zip(names, (*call.inputs, *call.outs), strict=True):
+            dtype = operand.values.dtype if isinstance(operand, Operand) else operand.dtype
+            place = _Place(
+                name, dtype, operand.layout, end, isinstance(operand, Destination), _windows(operand)
+            )
+            self.places.append(place)
+            end = -(-(end + place.nbytes) // PAGE_BYTES) * PAGE_BYTES + PAGE_BYTES
+        self.nbytes = end
+
+    @property
+    def sparse(self) -> bool:
+        return any(place.layout.sparse for place in self.places)
+
+    def views(self) -> dict[str, list[dict[str, Any]]]:
+        """The call as a runner is told it."""
+        return {
+            "inputs": [place.message() for place in self.places if not place.is_out],
+            "outs": [place.message() for place in self.places if place.is_out],
+        }
+
+
+class Placement:
+    """A call placed into ``arena`` by ``plan``, with fresh poison in its outputs."""
+
+    def __init__(self, arena: HostArena, plan: Plan, call: Call, generator: torch.Generator) -> None:
+        self._arena, self._plan = arena, plan
+        self._pristine = [private_flat(place.layout.numel, place.dtype) for place in plan.places]
+        self._poison: list[int] = []
+        for operand, storage in zip(call.inputs, self._pristine, strict=False):
+            operand.place(storage)
+        for place, storage in self._outs():
+            poison = _poison(place.dtype, generator)
+            self._poison.append(poison)
+            for start, length in place.windows:
+                _bits(storage[start : start + length]).fill_(poison)
+        for place, storage in zip(plan.places, self._pristine, strict=True):
+            shared = self._shared(place)
+            for start, length in place.windows:
+                shared[start : start + length] = storage[start : start + length]
+        self._touched = set(arena.touched()) if plan.sparse else set()
+        self.call = Call(call.inputs, call.outs, tuple(self._pristine[: len(call.inputs)]))
+
+    def collect(self) -> Collected:
+        """Copy everything out of the arena and look at it. The runner must be idle or dead."""
+        outs, unwritten = [], []
+        outside: OutsideWrite | None = None
+        changed: InputChange | None = None
+        poisons = iter(self._poison)
+        for place, pristine in zip(self._plan.places, self._pristine, strict=True):
+            after = private_flat(place.layout.numel, place.dtype)
+            shared = self._shared(place)
+            for start, length in place.windows:
+                after[start : start + length] = shared[start : start + length]
+            view = _bits(place.layout.view(after))
+            if place.is_out:
+                outs.append(place.layout.view(after).clone(memory_format=torch.contiguous_format))
+                unwritten.append(_bits(outs[-1]) == next(poisons))
+            elif changed is None:
+                changed = _input_change(place, view, _bits(place.layout.view(pristine)))
+            view.copy_(_bits(place.layout.view(pristine)))
+            outside = outside or _outside_write(place, after, pristine)
+        outside = outside or self._gap_write() or self._stray_page()
+        return Collected(tuple(outs), tuple(unwritten), outside, changed)
+
+    def _outs(self) -> list[tuple[_Place, torch.Tensor]]:
+        pairs = zip(self._plan.places, self._pristine, strict=True)
+        return [(place, storage) for place, storage in pairs if place.is_out]
+
+    def _shared(self, place: _Place) -> torch.Tensor:
+        return self._arena.flat(place.offset, place.layout.numel, place.dtype)
+
+    def _gap_write(self) -> OutsideWrite | None:
+        """A write between two storages: those bytes stay zero."""
+        end = 0
+        before = self._plan.places[0]
+        for place in self._plan.places:
+            found = self._first_nonzero(end, place.offset)
+            if found is not None:
+                return self._outside(before, found)
+            end, before = place.offset + place.nbytes, place
+        found = self._first_nonzero(end, self._arena.nbytes)
+        return None if found is None else self._outside(before, found)
+
+    def _stray_page(self) -> OutsideWrite | None:
+        """In a sparse arena: a page that holds data now, held none before, and lies in no window."""
+        if not self._plan.sparse:
+            return None
+        scanned = 0
+        for start, end in self._arena.touched():
+            for page in range(start, end, PAGE_BYTES):
+                if scanned >= _SCAN_BYTES:
+                    return None
+                if not self._known(page):
+                    scanned += PAGE_BYTES
+                    found = self._first_nonzero(page, min(page + PAGE_BYTES, self._arena.nbytes))
+                    if found is not None:
+                        return self._outside(self._nearest(found), found)
+        return None
+
+    def _known(self, page: int) -> bool:
+        return any(start <= page < end for start, end in self._touched)
+
+    def _nearest(self, byte: int) -> _Place:
+        for place in self._plan.places:
+            if byte < place.offset + place.nbytes:
+                return place
+        return self._plan.places[-1]
+
+    def _first_nonzero(self, start: int, end: int) -> int | None:
+        if end <= start:
+            return None
+        changed = self._arena.flat(start, end - start, torch.uint8).nonzero()
+        return start + int(changed[0]) if len(changed) else None
+
+    @staticmethod
+    def _outside(place: _Place, byte: int) -> OutsideWrite:
+        return OutsideWrite(place.name, (byte - place.offset) // place.dtype.itemsize - place.layout.lead)
+
+
+def _windows(operand: Operand | Destination) -> tuple[tuple[int, int], ...]:
+    """The parts of a storage ``(start, length)`` that are placed and compared: all of it, or the rows of a sparse one."""
+    layout = operand.layout
+    if not layout.sparse:
+        return ((0, layout.numel),)
+    rows, columns = layout.shape
+    windows = [_window(layout, layout.lead + row * layout.strides[0], columns * layout.strides[1]) for row in range(rows)]
+    decoys = operand.decoys if isinstance(operand, Operand) else ()
+    windows += [_window(layout, layout.lead + decoy.offset, decoy.values.numel()) for decoy in decoys]
+    return tuple(windows)
+
+
+def _window(layout: Layout, start: int, length: int) -> tuple[int, int]:
+    first, last = max(0, start - GUARD), min(layout.numel, start + length + GUARD)
+    return first, last - first
+
+
+def _poison(dtype: torch.dtype, generator: torch.Generator) -> int:
+    """The bits of a quiet NaN with a random payload, as a signed integer of the dtype's width."""
+    base, payload_bits = _QUIET_NAN[dtype]
+    payload = int(torch.randint(1, 1 << min(payload_bits, 30), (1,), generator=generator).item())
+    return base | payload
+
+
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.view(_BITS[tensor.element_size()])
+
+
+def _input_change(place: _Place, after: torch.Tensor, before: torch.Tensor) -> InputChange | None:
+    if torch.equal(after, before):
+        return None
+    index = (after != before).nonzero()[0].tolist()
+    return InputChange(place.name, tuple(index))
+
+
+def _outside_write(place: _Place, after: torch.Tensor, pristine: torch.Tensor) -> OutsideWrite | None:
+    """A changed element that the view does not cover; the view itself has been put back."""
+    for start, length in place.windows:
+        now, before = _bits(after[start : start + length]), _bits(pristine[start : start + length])
+        if not torch.equal(now, before):
+            first = int((now != before).nonzero()[0])
+            return OutsideWrite(place.name, start + first - place.layout.lead)
+    return None

@@ -1,0 +1,192 @@
+"""Puts a report together from what the grading found."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import torch
+import triton
+
+from graders.cases import Case
+from graders.drill import Drill
+from graders.report import (
+    Annotation,
+    CaseResult,
+    Diagnosis,
+    Environment,
+    KernelResources,
+    Message,
+    Performance,
+    PerformanceStatus,
+    Report,
+    Severity,
+    Timeline,
+)
+from graders.scoring import category_results, total
+from graders.verdict import CaseStatus, State, Verdict, foremost
+from worker.job import Job
+from worker.judge.case_run import Finding
+from worker.judge.outcome import Stopped
+
+UNSANDBOXED = "unsandboxed"
+_ERROR_VERDICTS = {Verdict.RUNTIME_ERROR, Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT}
+
+
+class ReportBuilder:
+    """Collects results as they come; ``finished`` or ``stopped`` makes the report."""
+
+    def __init__(self, job: Job, drill: Drill, started_at: datetime) -> None:
+        self._job, self._drill, self._started_at = job, drill, started_at
+        self._phases: dict[str, float] = {}
+        self._annotations: list[Annotation] = []
+        self.cases: list[CaseResult] = []
+        self.kernels: list[KernelResources] = []
+        self.output: str | None = None
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Time a phase of the grading."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self._phases[name] = round((time.monotonic() - started) * 1e3, 3)
+
+    def case(self, ordinal: int, case: Case, finding: Finding, max_points: float) -> CaseResult:
+        """The result of a case that was judged."""
+        passed = finding.verdict is Verdict.ACCEPTED
+        error = finding.not_run or finding.verdict in _ERROR_VERDICTS
+        if finding.stopped is not None and (annotation := finding.stopped.annotation()) is not None:
+            self._annotate(annotation, case)
+        return CaseResult(
+            ordinal=ordinal,
+            name=case.name,
+            category=case.category,
+            visibility=self._drill.manifest.category(case.category).visibility,
+            status=CaseStatus.PASSED if passed else CaseStatus.ERROR if error else CaseStatus.FAILED,
+            verdict=finding.verdict,
+            points=max_points if passed else 0,
+            max_points=max_points,
+            duration_ms=finding.duration_ms,
+            cause=finding.cause,
+            mismatch=finding.mismatch,
+            stdout=finding.stdout,
+        )
+
+    def skipped(self, ordinal: int, case: Case) -> CaseResult:
+        """The result of a case that this lane cannot judge."""
+        reason = case.skip_reason(self._job.lane)
+        assert reason is not None
+        return CaseResult(
+            ordinal=ordinal,
+            name=case.name,
+            category=case.category,
+            visibility=self._drill.manifest.category(case.category).visibility,
+            status=CaseStatus.SKIPPED,
+            verdict=None,
+            points=0,
+            max_points=0,
+            cause=reason.model_dump(),  # type: ignore[arg-type]
+        )
+
+    def stopped(self, stopped: Stopped) -> Report:
+        """The report of a submission that could not be tested, or not to the end."""
+        annotation = stopped.annotation()
+        if annotation is not None:
+            self._annotations.append(annotation)
+        return self._report(stopped.verdict, cause=stopped, diagnoses=[])
+
+    def finished(self, diagnoses: list[Diagnosis]) -> Report:
+        """The report when every case has its result."""
+        named = {ordinal: item.misconception for item in reversed(diagnoses) for ordinal in item.cases}
+        self.cases = [
+            case.model_copy(update={"misconception": named[case.ordinal]}) if case.ordinal in named else case
+            for case in self.cases
+        ]
+        for item in diagnoses:
+            for line in item.lines:
+                key = "annotation.misconception"
+                params = {"misconception": item.misconception}
+                self._annotations.append(Annotation(key=key, params={**params}, line=line, severity=Severity.WARNING))
+        verdict = foremost(case.verdict for case in self.cases if case.verdict is not None)
+        return self._report(verdict, cause=None, diagnoses=diagnoses)
+
+    def _annotate(self, annotation: Annotation, case: Case) -> None:
+        """One marker a line; the text of an exception is shown for public cases alone."""
+        if any(known.line == annotation.line and known.key == annotation.key for known in self._annotations):
+            return
+        shown = annotation
+        if self._drill.manifest.category(case.category).visibility != "public":
+            params = {name: value for name, value in annotation.params.items() if name in ("exception", "line")}
+            shown = annotation.model_copy(update={"key": "annotation.exception", "params": params})
+        self._annotations.append(shown)
+
+    def _report(self, verdict: Verdict, cause: Stopped | None, diagnoses: list[Diagnosis]) -> Report:
+        categories = category_results(self._drill.manifest, self.cases)
+        score, max_score = total(categories)
+        if cause is not None:
+            score, max_score = 0.0, self._reachable()
+        finished_at = datetime.now(UTC)
+        return Report(
+            id=self._job.id,
+            drill=self._job.slug,
+            drill_version=self._job.version,
+            attempt=self._job.attempt,
+            state=State.DONE,
+            verdict=verdict,
+            score=score,
+            max_score=max_score,
+            environment=self._environment(),
+            timeline=Timeline(
+                queued_at=self._job.queued_at,
+                claimed_at=self._job.claimed_at,
+                started_at=self._started_at,
+                finished_at=finished_at,
+                phases_ms=self._phases,
+            ),
+            cause=cause.cause if cause else None,
+            notices=self._notices(),
+            annotations=self._annotations,
+            expected_cases=len(self._drill.cases),
+            cases=self.cases,
+            categories=categories,
+            diagnoses=diagnoses,
+            kernels=self.kernels,
+            output=self.output,
+            performance=self._performance(),
+        )
+
+    def _reachable(self) -> float:
+        """What a right submission would have had here: the points of every category that this lane can judge."""
+        judged = {case.category for case in self._drill.cases if case.skip_reason(self._job.lane) is None}
+        return sum(category.points for category in self._drill.manifest.categories if category.name in judged)
+
+    def _environment(self) -> Environment:
+        return Environment(
+            mode=self._job.lane.value,
+            python=platform.python_version(),
+            torch=torch.__version__,
+            triton=triton.__version__,
+            sandbox=self._job.sandbox,
+            worker=self._job.worker,
+        )
+
+    def _notices(self) -> list[Message]:
+        notices = [Message(key="notice.interpreter")]
+        if self._drill.manifest.performance_points:
+            points = self._drill.manifest.performance_points
+            notices.append(Message(key="notice.pending_points", params={"points": points}))
+        if self._job.sandbox == UNSANDBOXED:
+            notices.append(Message(key="notice.unsandboxed"))
+        return notices
+
+    def _performance(self) -> Performance:
+        return Performance(
+            status=PerformanceStatus.NOT_MEASURED,
+            reason=Message(key="performance.no_gpu"),
+            pending_points=self._drill.manifest.performance_points,
+        )

@@ -1,0 +1,68 @@
+"""The judge's end of its supervisor: runners come from there, progress and the report go there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from graders.limits import Limits
+from graders.report import CaseResult, Report
+from graders.verdict import State
+from worker.judge.runner_link import RunnerLink
+from worker.protocol.channel import RUNNER_FRAME_BYTES, Channel, from_descriptor
+
+Kind = Literal["interpreter", "compiler"]
+END_WAIT_S = 15.0
+START_WAIT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a runner ended: ``reason`` is 'memory' or 'tasks' when the supervisor stopped it for that."""
+
+    reason: str | None
+    returncode: int | None
+
+
+class SupervisorLink:
+    """Requests and news, one grading at a time."""
+
+    def __init__(self, channel: Channel, limits: Limits) -> None:
+        self._channel = channel
+        self._limits = limits
+
+    def runner(self, kind: Kind) -> RunnerLink:
+        """A fresh runner that has said it is ready."""
+        self._channel.send({"type": "need_runner", "kind": kind})
+        message, (sock, output) = self._expect("runner")
+        runner = RunnerLink(
+            message["id"],
+            from_descriptor(sock, RUNNER_FRAME_BYTES),
+            output,
+            kept_bytes=self._limits.output_kept_kib << 10,
+            limit_bytes=self._limits.output_kib << 10,
+        )
+        runner.listen(START_WAIT_S)
+        return runner
+
+    def end(self, runner: RunnerLink) -> Ended:
+        """Have the runner and all its descendants killed."""
+        self._channel.send({"type": "end_runner", "id": runner.id})
+        message, _ = self._expect("runner_ended")
+        runner.close()
+        return Ended(message["reason"], message["returncode"])
+
+    def state(self, state: State) -> None:
+        self._channel.send({"type": "state", "state": state})
+
+    def case(self, result: CaseResult) -> None:
+        self._channel.send({"type": "case", "case": result.model_dump(mode="json")})
+
+    def report(self, report: Report) -> None:
+        self._channel.send({"type": "report", "report": report.model_dump(mode="json")})
+
+    def _expect(self, kind: str) -> tuple[dict[str, Any], list[int]]:
+        message, descriptors = self._channel.receive(START_WAIT_S)
+        if message["type"] != kind:
+            raise RuntimeError(f"the supervisor answered {message['type']!r} instead of {kind!r}")
+        return message, descriptors

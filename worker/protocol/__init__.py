@@ -1,0 +1,1 @@
+"""The wire: length-prefixed JSON and file descriptors over Unix sockets. Standard library only."""

@@ -1,0 +1,22 @@
+"""A trivial kernel, run once before the submission comes, so that first-use costs are paid on standby."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _copy(source, target, count, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    columns = tl.arange(0, BLOCK)
+    values = tl.load(source + columns, mask=columns < count, other=0.0)
+    tl.store(target + columns, values + tl.sum(values, axis=0), mask=columns < count)
+
+
+def launch() -> Any:
+    """Launch (or, under the compile recorder, compile) the kernel on eight elements."""
+    source = torch.zeros(8)
+    return _copy[(1,)](source, torch.empty_like(source), 8, BLOCK=8)

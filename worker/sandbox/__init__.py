@@ -1,0 +1,1 @@
+"""What lies between the machine and code that is not trusted. Knows nothing of grading."""

@@ -1,0 +1,148 @@
+"""A sandboxed process and all its descendants: started, watched, killed as one."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from worker.sandbox import seccomp
+from worker.sandbox.profile import Walls, as_root, command, environment, python_command
+
+_UID_BASE = 64_100
+_UID_COUNT = 400
+_uids = itertools.cycle(range(_UID_BASE, _UID_BASE + _UID_COUNT))
+_uids_lock = threading.Lock()
+
+KILL_WAIT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a process tree holds."""
+
+    memory_bytes: int
+    tasks: int
+
+
+class SandboxedProcess:
+    """A program behind walls. ``kill`` ends it with every descendant, whatever it did to hide."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], bare_scratch: Path | None = None) -> None:
+        self._popen = popen
+        self._bare_scratch = bare_scratch
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit status once it has ended: negative for a signal, whichever process of ours reported it."""
+        code = self._popen.poll()
+        return -(code - 128) if code is not None and code > 128 else code
+
+    def kill(self) -> None:
+        """SIGKILL the whole tree and wait until it is gone: the pid namespace dies with its first process."""
+        with contextlib.suppress(ProcessLookupError):
+            if self._popen.poll() is None:
+                os.killpg(self._popen.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._popen.wait(KILL_WAIT_S)
+        if self._bare_scratch is not None:
+            shutil.rmtree(self._bare_scratch, ignore_errors=True)
+
+    def wait(self, timeout_s: float) -> int | None:
+        """The exit status, or None when it still runs after ``timeout_s``."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._popen.wait(timeout_s)
+        return self.returncode
+
+    def usage(self) -> Usage:
+        """Resident private and shared memory of the tree, and its processes and threads."""
+        memory = tasks = 0
+        for pid in _tree(self._popen.pid):
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+                memory += sum(int(status[key].split()[0]) << 10 for key in ("RssAnon", "RssShmem") if key in status)
+                tasks += int(status["Threads"])
+        return Usage(memory, tasks)
+
+
+def start(
+    walls: Walls,
+    program: list[str],
+    descriptors: tuple[int, ...],
+    *,
+    output: int | None = None,
+    sandboxed: bool = True,
+) -> SandboxedProcess:
+    """Start ``program`` behind ``walls``; it inherits ``descriptors`` and nothing else.
+
+    ``output`` is a descriptor for its standard output and error (default: discarded).
+    Call it from a thread that lives as long as the process may: it dies with the thread that started it.
+    """
+    sink = subprocess.DEVNULL if output is None else output
+    if not sandboxed:
+        return _start_bare(walls, program, descriptors, sink)
+    if as_root():
+        walls = replace(walls, uid=_next_uid())
+    filter_fd = seccomp.filter_file()
+    try:
+        popen = subprocess.Popen(
+            command(walls, program, filter_fd),
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            pass_fds=(*descriptors, filter_fd),
+            start_new_session=True,
+            env={},
+            cwd="/",
+        )
+    finally:
+        os.close(filter_fd)
+    return SandboxedProcess(popen)
+
+
+def _start_bare(walls: Walls, program: list[str], descriptors: tuple[int, ...], sink: int) -> SandboxedProcess:
+    """Without walls, for development: own scratch folder, clean environment, nothing else."""
+    scratch = Path(tempfile.mkdtemp(prefix="warpgrade-"))
+    root = Path(__file__).resolve().parents[2]
+    popen = subprocess.Popen(
+        ["setpriv", "--pdeathsig", "KILL", "--", *python_command(program, root)],
+        stdin=subprocess.DEVNULL,
+        stdout=sink,
+        stderr=sink,
+        pass_fds=descriptors,
+        start_new_session=True,
+        env=environment(walls, scratch),
+        cwd=scratch,
+    )
+    return SandboxedProcess(popen, scratch)
+
+
+def _next_uid() -> int:
+    """An id of its own for each sandbox: what the kernel counts and checks by user then counts this one alone."""
+    with _uids_lock:
+        return next(_uids)
+
+
+def _tree(root: int) -> list[int]:
+    """Process ids of ``root`` and its descendants, as far as the kernel lists them."""
+    found, frontier = [root], [root]
+    while frontier:
+        pid = frontier.pop()
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with contextlib.suppress(OSError):
+                    children = Path(f"/proc/{pid}/task/{task}/children").read_text().split()
+                    found.extend(map(int, children))
+                    frontier.extend(map(int, children))
+    return found

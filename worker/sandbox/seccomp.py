@@ -1,0 +1,59 @@
+"""The system calls that a sandboxed process is denied.
+
+A deny list: an allow list would break with each driver release. It leaves alone what CUDA and glibc need
+(``memfd_create``, ``clone`` for threads). ``clone3`` answers ENOSYS, because its flags lie in memory that a
+filter cannot read and glibc then falls back to ``clone``.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import tempfile
+from typing import Any
+
+import pyseccomp as seccomp
+
+DENIED = (
+    # reading or steering other processes
+    "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_open", "pidfd_getfd", "pidfd_send_signal", "kcmp",
+    # kernel surfaces with a history
+    "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register",
+    "keyctl", "add_key", "request_key",
+    # namespaces, mounts and roots
+    "mount", "umount2", "move_mount", "open_tree", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr",
+    "setns", "unshare", "chroot", "pivot_root",
+    # the machine itself
+    "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "swapon", "swapoff", "reboot",
+    "name_to_handle_at", "open_by_handle_at", "acct", "quotactl", "settimeofday", "clock_settime",
+)  # fmt: skip
+
+_CLONE_NEWUSER = 0x10000000
+_TIOCSTI = 0x5412
+_TIOCLINUX = 0x541C
+
+
+def filter_file() -> int:
+    """A descriptor of the compiled filter (BPF), for ``bwrap --seccomp``; the caller closes it."""
+    rules = seccomp.SyscallFilter(seccomp.ALLOW)
+    denied = seccomp.ERRNO(errno.EPERM)
+    for name in DENIED:
+        _add(rules, denied, name)
+    _add(rules, denied, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, _CLONE_NEWUSER, _CLONE_NEWUSER))
+    _add(rules, seccomp.ERRNO(errno.ENOSYS), "clone3")
+    for request in (_TIOCSTI, _TIOCLINUX):
+        _add(rules, denied, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
+    _add(rules, seccomp.ERRNO(errno.EAFNOSUPPORT), "socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))
+    with tempfile.TemporaryFile() as file:
+        rules.export_bpf(file)
+        file.flush()
+        descriptor = os.dup(file.fileno())
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _add(rules: Any, action: Any, name: str, *arguments: Any) -> None:
+    """Add a rule. A call that this machine's table does not have cannot be made and needs none."""
+    if seccomp.resolve_syscall(seccomp.Arch.NATIVE, name) >= 0:
+        rules.add_rule(action, name, *arguments)

@@ -1,0 +1,57 @@
+"""The judge as its supervisor sees it: a process behind walls of its own, spoken to over a socket."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+from worker.protocol.channel import JUDGE_FRAME_BYTES, Channel
+from worker.sandbox.process import SandboxedProcess, start
+from worker.sandbox.profile import Walls
+
+START_WAIT_S = 60.0
+_ROOT = Path(__file__).resolve().parents[2]
+_PROGRAMS = {name: _ROOT / name for name in ("worker", "graders", "reference")}
+_SCRATCH_MIB = 2048
+
+
+class JudgeProcess:
+    """A warm judge. It sees no network, no data directory and none of our environment."""
+
+    def __init__(self, *, sandboxed: bool, log: int | None = None) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        walls = Walls(programs=_PROGRAMS, environment={}, scratch_mib=_SCRATCH_MIB, limited=False)
+        try:
+            program = ["worker.judge", str(theirs.fileno())]
+            self.process: SandboxedProcess = start(
+                walls, program, (theirs.fileno(),), output=log, sandboxed=sandboxed
+            )
+        finally:
+            theirs.close()
+        self.channel = Channel(ours, JUDGE_FRAME_BYTES)
+        self._ready = False
+
+    @property
+    def alive(self) -> bool:
+        return self.process.returncode is None
+
+    def wait_ready(self) -> None:
+        """Wait until it takes jobs. Raises TimeoutError or PeerGone."""
+        if not self._ready:
+            self.channel.receive(START_WAIT_S)
+            self._ready = True
+
+    def send_job(self, job: dict[str, object], package: bytes) -> None:
+        """Hand over a job with its drill's package, in memory that nobody else has."""
+        descriptor = os.memfd_create("package", os.MFD_CLOEXEC)
+        try:
+            os.write(descriptor, package)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            self.channel.send({"type": "grade", "job": job}, (descriptor,))
+        finally:
+            os.close(descriptor)
+
+    def kill(self) -> None:
+        self.channel.close()
+        self.process.kill()

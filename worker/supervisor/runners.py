@@ -1,0 +1,91 @@
+"""Runners on standby: sandboxed, imported, warm, each waiting for its one submission."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker.sandbox.process import SandboxedProcess, start
+from worker.sandbox.profile import Walls
+
+_WORKER = Path(__file__).resolve().parents[1]
+PROGRAMS = {
+    "worker/__init__.py": _WORKER / "__init__.py",
+    "worker/protocol": _WORKER / "protocol",
+    "worker/runner": _WORKER / "runner",
+}
+_KIND_ENVIRONMENT = {"interpreter": {"TRITON_INTERPRET": "1"}, "compiler": {}}
+
+
+@dataclass
+class Runner:
+    """One runner and our ends of its socket and output, which belong to the judge once handed over."""
+
+    id: int
+    kind: str
+    process: SandboxedProcess
+    socket: int
+    output: int
+
+    def handed_over(self) -> None:
+        """Close our copies of what the judge has now."""
+        for descriptor in (self.socket, self.output):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+    def kill(self) -> None:
+        self.process.kill()
+
+
+class RunnerPool:
+    """Keeps ``standby`` runners of each kind warm."""
+
+    def __init__(self, standby: dict[str, int], *, sandboxed: bool, scratch_mib: int = 512, tasks: int = 256) -> None:
+        self._wanted = standby
+        self._sandboxed = sandboxed
+        self._scratch_mib, self._tasks = scratch_mib, tasks
+        self._ids = itertools.count(1)
+        self._standby: dict[str, list[Runner]] = {kind: [] for kind in standby}
+
+    def fill(self) -> None:
+        """Start what is missing; returns at once, they warm up by themselves."""
+        for kind, wanted in self._wanted.items():
+            alive = [runner for runner in self._standby[kind] if runner.process.returncode is None]
+            self._standby[kind] = alive + [self._start(kind) for _ in range(wanted - len(alive))]
+
+    def take(self, kind: str) -> Runner:
+        """A runner, the one that has been warming up for longest; a fresh one when none stands by."""
+        while self._standby.get(kind):
+            runner = self._standby[kind].pop(0)
+            if runner.process.returncode is None:
+                return runner
+            runner.handed_over()
+        return self._start(kind)
+
+    def close(self) -> None:
+        for runners in self._standby.values():
+            while runners:
+                runner = runners.pop()
+                runner.handed_over()
+                runner.kill()
+
+    def _start(self, kind: str) -> Runner:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        read_end, write_end = os.pipe2(os.O_CLOEXEC)
+        walls = Walls(
+            programs=PROGRAMS,
+            environment=_KIND_ENVIRONMENT[kind],
+            scratch_mib=self._scratch_mib,
+            tasks=self._tasks,
+        )
+        try:
+            program = ["worker.runner", str(theirs.fileno()), kind]
+            process = start(walls, program, (theirs.fileno(),), output=write_end, sandboxed=self._sandboxed)
+        finally:
+            theirs.close()
+            os.close(write_end)
+        return Runner(next(self._ids), kind, process, ours.detach(), read_end)

@@ -1,0 +1,147 @@
+"""Runs gradings: one judge, its runners, and the rules that hold when one of them misbehaves."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from typing import Any, Protocol
+
+from graders.limits import Limits
+from graders.report import CaseResult, Report
+from graders.verdict import Lane, State
+from worker.job import Job
+from worker.protocol.channel import PeerGone, ProtocolError
+from worker.supervisor.judge_process import JudgeProcess
+from worker.supervisor.runners import Runner, RunnerPool
+from worker.supervisor.watchdog import Watchdog
+
+_log = logging.getLogger(__name__)
+_POLL_S = 0.25
+_JUDGE_SLACK_S = 120.0
+"""How long the judge may take beyond the grading's own limit before it is taken for hung."""
+
+
+class JudgeFailed(Exception):
+    """The grading could not be done, by no fault of the submission: it may be tried again."""
+
+
+class Cancelled(Exception):
+    """The listener asked for an end."""
+
+
+class Listener(Protocol):
+    """Hears how a grading goes, in the thread that runs it."""
+
+    def state(self, state: State) -> None: ...
+
+    def case(self, result: CaseResult) -> None: ...
+
+    def cancelled(self) -> bool:
+        """Whether to stop; asked several times a second."""
+        ...
+
+
+class Supervisor:
+    """One judge and a pool of runners for one lane. Use it from the thread that made it, and close it there."""
+
+    def __init__(
+        self, lane: Lane, standby: dict[str, int], *, sandboxed: bool, maximum: Limits | None = None
+    ) -> None:
+        self.lane = lane
+        self._sandboxed = sandboxed
+        limits = maximum or Limits.default(lane)
+        self._pool = RunnerPool(standby, sandboxed=sandboxed, scratch_mib=limits.scratch_mib, tasks=limits.tasks)
+        self._watchdog = Watchdog()
+        self._active: dict[int, Runner] = {}
+        self._judge: JudgeProcess | None = None
+
+    def warm_up(self) -> None:
+        """Start the judge and the standby runners; returns at once."""
+        self._pool.fill()
+        self._ensure_judge()
+
+    def grade(self, job: Job, package: bytes, listener: Listener) -> Report:
+        """Grade one submission. Raises Cancelled, or JudgeFailed when the judge crashed, hung or gave up."""
+        deadline = time.monotonic() + job.limits.grading_s + _JUDGE_SLACK_S
+        try:
+            judge = self._ensure_judge()
+            judge.wait_ready()
+            judge.send_job(job.model_dump(mode="json"), package)
+            report = self._attend(judge, job, listener, deadline)
+        except (PeerGone, ProtocolError, TimeoutError, ValueError) as error:
+            self._drop_judge()
+            raise JudgeFailed(f"{type(error).__name__}: {error}") from error
+        except BaseException:
+            self._drop_judge()
+            raise
+        finally:
+            self._end_all()
+            self._pool.fill()
+        return report
+
+    def close(self) -> None:
+        """Kill everything."""
+        self._end_all()
+        self._pool.close()
+        self._watchdog.close()
+        self._drop_judge()
+
+    def _attend(self, judge: JudgeProcess, job: Job, listener: Listener, deadline: float) -> Report:
+        while True:
+            if listener.cancelled():
+                raise Cancelled
+            if time.monotonic() > deadline:
+                raise TimeoutError("the judge did not end in time")
+            try:
+                message, _ = judge.channel.receive(_POLL_S)
+            except TimeoutError:
+                continue
+            match message["type"]:
+                case "report":
+                    return Report.model_validate(message["report"])
+                case "failed":
+                    raise JudgeFailed(str(message["reason"]))
+                case "state":
+                    listener.state(State(message["state"]))
+                case "case":
+                    listener.case(CaseResult.model_validate(message["case"]))
+                case "need_runner":
+                    self._hand_over(judge, str(message["kind"]), job.limits)
+                case "end_runner":
+                    self._end(judge, int(message["id"]))
+                case other:
+                    raise ProtocolError(f"the judge said {other!r}")
+
+    def _hand_over(self, judge: JudgeProcess, kind: str, limits: Limits) -> None:
+        runner = self._pool.take(kind)
+        self._active[runner.id] = runner
+        self._watchdog.watch(runner, limits)
+        judge.channel.send({"type": "runner", "id": runner.id}, (runner.socket, runner.output))
+        runner.handed_over()
+
+    def _end(self, judge: JudgeProcess, runner_id: int) -> None:
+        runner = self._active.pop(runner_id)
+        returncode = runner.process.wait(0.05)  # a runner that went by itself says how
+        reason = self._watchdog.unwatch(runner)
+        runner.kill()
+        answer: dict[str, Any] = {"type": "runner_ended", "id": runner_id, "reason": reason, "returncode": returncode}
+        judge.channel.send(answer)
+
+    def _end_all(self) -> None:
+        for runner in self._active.values():
+            self._watchdog.unwatch(runner)
+            runner.kill()
+        self._active.clear()
+
+    def _ensure_judge(self) -> JudgeProcess:
+        if self._judge is None or not self._judge.alive:
+            self._drop_judge()
+            self._judge = JudgeProcess(sandboxed=self._sandboxed, log=os.dup(2))
+        return self._judge
+
+    def _drop_judge(self) -> None:
+        if self._judge is not None:
+            _log.info("ending the judge, pid %d", self._judge.process.pid)
+            self._judge.kill()
+            self._judge = None

@@ -1,0 +1,74 @@
+"""Stops a runner that holds too much memory or too many tasks: a cgroup's work where none can be written."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from graders.limits import Limits
+from worker.supervisor.runners import Runner
+
+INTERVAL_S = 0.03
+
+
+@dataclass
+class _Watched:
+    runner: Runner
+    memory_bytes: int
+    tasks: int
+    reason: str | None = None
+
+
+class Watchdog:
+    """A thread that polls the runners handed to a judge."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._watched: dict[int, _Watched] = {}
+        self._wake = threading.Event()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
+        self._thread.start()
+
+    def watch(self, runner: Runner, limits: Limits) -> None:
+        """Watch ``runner``: its limit of memory is above what it holds on standby."""
+        base = runner.process.usage().memory_bytes
+        with self._lock:
+            self._watched[runner.id] = _Watched(runner, base + (limits.host_memory_mib << 20), limits.tasks)
+        self._wake.set()
+
+    def unwatch(self, runner: Runner) -> str | None:
+        """Stop watching; why the watchdog stopped the runner ('memory', 'tasks'), or None if it did not."""
+        with self._lock:
+            watched = self._watched.pop(runner.id, None)
+        return watched.reason if watched else None
+
+    def close(self) -> None:
+        self._closed = True
+        self._wake.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._closed:
+            with self._lock:
+                watched = list(self._watched.values())
+            if not watched:
+                self._wake.wait()
+                self._wake.clear()
+                continue
+            for item in watched:
+                self._check(item)
+            self._wake.wait(INTERVAL_S)
+            self._wake.clear()
+
+    @staticmethod
+    def _check(item: _Watched) -> None:
+        if item.reason is not None or item.runner.process.returncode is not None:
+            return
+        usage = item.runner.process.usage()
+        if usage.memory_bytes > item.memory_bytes:
+            item.reason = "memory"
+        elif usage.tasks > item.tasks:
+            item.reason = "tasks"
+        if item.reason is not None:
+            item.runner.kill()
