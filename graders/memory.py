@@ -6,6 +6,7 @@ once more, into memory that it does not. All counts are elements, not bytes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -30,6 +31,11 @@ class Layout:
     def view(self, storage: torch.Tensor) -> torch.Tensor:
         """This view of a flat ``storage`` of at least ``numel`` elements, itself perhaps a slice of a larger one."""
         return storage.as_strided(self.shape, self.strides, storage.storage_offset() + self.lead)
+
+    @property
+    def view_numel(self) -> int:
+        """Elements of the view itself."""
+        return math.prod(self.shape)
 
     @property
     def sparse(self) -> bool:
