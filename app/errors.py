@@ -33,7 +33,7 @@ class FieldError:
     detail: str
 
 
-class Problem(Exception):  # noqa: N818 - the RFC's word
+class Problem(Exception):
     """An answer other than the one that was asked for."""
 
     def __init__(

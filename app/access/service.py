@@ -48,6 +48,18 @@ def revoke_token(session: Session, user_id: str, token_id: str) -> None:
     session.flush()
 
 
+def identify(session: Session, *, authorization: str | None, cookie: str | None, local: bool) -> Principal | None:
+    """Who makes a request: by its token, else by its cookie, else local mode's user, else None.
+
+    Raises Problem(not-signed-in) for an Authorization header that is not a known bearer token, in every mode.
+    """
+    if authorization is not None:
+        scheme, _, secret = authorization.partition(" ")
+        return principal_of_token(session, secret.strip() if scheme.lower() == "bearer" else "")
+    signed_in = principal_of_cookie(session, cookie) if cookie else None
+    return signed_in or (local_principal(session) if local else None)
+
+
 def principal_of_token(session: Session, secret: str) -> Principal:
     """Who a bearer token belongs to. Raises Problem(not-signed-in)."""
     token = session.scalars(

@@ -16,11 +16,11 @@ from graders.package import Package, built_in_drills
 _log = logging.getLogger(__name__)
 
 
-class SlugTaken(Exception):  # noqa: N818 - what happened, not a fault
+class SlugTaken(Exception):
     """The slug belongs to another uploader."""
 
 
-class NotPublishable(Exception):  # noqa: N818
+class NotPublishable(Exception):
     """Only a version that was found valid can be published."""
 
 

@@ -29,13 +29,18 @@ def append_event(
 
     The caller has updated the grading's row in this transaction: the lock on it keeps the numbers gapless.
     """
-    last = select(func.coalesce(func.max(Event.number), 0)).where(Event.submission_id == submission_id)
-    number = session.scalars(last).one() + 1
+    number = last_number(session, submission_id) + 1
     session.add(
         Event(submission_id=submission_id, number=number, grading_id=grading_id, type=event_type.value, data=dict(data))
     )
     session.flush()
     return number
+
+
+def last_number(session: Session, submission_id: str) -> int:
+    """The number of the submission's latest event; 0 when there is none."""
+    query = select(func.coalesce(func.max(Event.number), 0)).where(Event.submission_id == submission_id)
+    return session.scalars(query).one()
 
 
 def events_after(session: Session, submission_id: str, number: int, limit: int = 500) -> list[Event]:

@@ -24,7 +24,7 @@ from graders.verdict import State
 _RUNNING = frozenset({State.COMPILING, State.TESTING, State.MEASURING})
 
 
-class LeaseLost(Exception):  # noqa: N818 - what happened, not a fault
+class LeaseLost(Exception):
     """Another attempt holds the grading, or it has ended: stop, and write nothing more."""
 
 

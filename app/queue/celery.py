@@ -10,6 +10,7 @@ from app.settings import Settings
 TASK_NAME = "warpgrade.grade"
 
 _CONNECT_TIMEOUT_S = 2
+_SOCKET_TIMEOUT_S = 15
 _RESTORE_INTERVAL_S = 5
 
 
@@ -34,13 +35,20 @@ def make_celery(settings: Settings) -> Celery:
         worker_enable_remote_control=False,
         worker_hijack_root_logger=False,
         broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
         broker_transport_options={
             # A message is never given to a second worker while the first may still run it.
             "visibility_timeout": int(2 * settings.limits.grading_s) + 600,
             "unacked_restore_interval": _RESTORE_INTERVAL_S,
             "unacked_restore_throttle": 1,
             "socket_connect_timeout": _CONNECT_TIMEOUT_S,
+            "socket_timeout": _SOCKET_TIMEOUT_S,
             "socket_keepalive": True,
+            # Give up soon when the broker is down: the sweeper sends later. Consumers reconnect by themselves.
+            "max_retries": 1,
+            "interval_start": 0,
+            "interval_step": 0.1,
+            "interval_max": 0.1,
         },
     )
     return celery

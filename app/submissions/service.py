@@ -16,7 +16,9 @@ from app.drills.service import published
 from app.errors import FieldError, Problem
 from app.gradings.outcomes import cancel
 from app.store.columns import utc_now
+from app.store.engine import Store
 from app.store.models import Grading, Submission, User
+from app.submissions import idempotency
 from graders.limits import SOURCE_BYTES
 from graders.verdict import State
 
@@ -83,6 +85,31 @@ def submit(session: Session, principal: Principal, slug: str, source: str, *, pe
     session.add(grading)
     session.flush()
     return Submitted(submission.id, grading.id)
+
+
+def submit_once(
+    store: Store, principal: Principal, slug: str, source: str, *, per_hour: int, key: str | None
+) -> tuple[Submitted, bool]:
+    """``submit`` in a transaction of its own, at most once for an Idempotency-Key. True: it was made now, dispatch it.
+
+    Raises what ``submit`` and ``idempotency.reserve`` raise.
+    """
+    if key is not None:
+        earlier = idempotency.reserve(store, principal.user_id, key, idempotency.fingerprint(slug, source))
+        if earlier is not None:
+            with store.reading() as session:
+                current = select(Grading.id).where(Grading.submission_id == earlier, Grading.is_current)
+                return Submitted(earlier, session.scalars(current).one()), False
+    try:
+        with store.transaction() as session:
+            submitted = submit(session, principal, slug, source, per_hour=per_hour)
+            if key is not None:
+                idempotency.complete(session, principal.user_id, key, submitted.submission_id)
+    except Problem:
+        if key is not None:
+            idempotency.abandon(store, principal.user_id, key)
+        raise
+    return submitted, True
 
 
 def request_cancel(session: Session, submission: Submission) -> None:

@@ -1,0 +1,1 @@
+"""What every route shares: who calls, sessions, problems, and which requests are let in."""

@@ -1,0 +1,59 @@
+"""What routes ask for, as annotated types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+from sqlalchemy.orm import Session
+
+from app.access.cookie import COOKIE
+from app.access.principals import Principal
+from app.access.service import identify
+from app.errors import PROBLEMS, Problem
+from app.resources import Resources
+
+
+def get_resources(request: Request) -> Resources:
+    return cast("Resources", request.app.state.resources)
+
+
+AppResources = Annotated[Resources, Depends(get_resources)]
+
+
+def find_caller(request: Request, resources: AppResources) -> Principal | None:
+    """Who calls; None for a browser that is not signed in. Raises Problem(not-signed-in) for a bad token."""
+    with resources.store.reading() as session:
+        return identify(
+            session,
+            authorization=request.headers.get("authorization"),
+            cookie=request.cookies.get(COOKIE),
+            local=resources.settings.mode == "local",
+        )
+
+
+def require_caller(caller: Annotated[Principal | None, Depends(find_caller)]) -> Principal:
+    """Who calls. Raises Problem(not-signed-in)."""
+    if caller is None:
+        raise Problem("not-signed-in", PROBLEMS["not-signed-in"].help, headers={"WWW-Authenticate": "Bearer"})
+    return caller
+
+
+def open_reading(resources: AppResources) -> Iterator[Session]:
+    with resources.store.reading() as session:
+        yield session
+
+
+def open_writing(resources: AppResources) -> Iterator[Session]:
+    with resources.store.transaction() as session:
+        yield session
+
+
+MaybeCaller = Annotated[Principal | None, Depends(find_caller)]
+Caller = Annotated[Principal, Depends(require_caller)]
+
+# With the default scope, the code after ``yield`` runs when the answer is already sent: a commit that
+# fails would go with a 200, and a stream would keep its session open.
+Reading = Annotated[Session, Depends(open_reading, scope="function")]
+Writing = Annotated[Session, Depends(open_writing, scope="function")]

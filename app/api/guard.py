@@ -1,0 +1,66 @@
+"""Which requests are let in at all: against DNS rebinding and cross-site requests (CSRF).
+
+A page on another site can make a browser send us requests, with our cookie. What it cannot do is set
+an Authorization header, or hide where it comes from: browsers say so in Sec-Fetch-Site, older ones and
+plain-http pages in Origin. Local mode signs everybody in, so there a change without a token must show
+that it comes from our own pages, and the Host header must name this machine.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.access.cookie import COOKIE
+from app.api.problems import problem_response
+from app.errors import PROBLEMS, Problem
+from app.settings import Settings, is_loopback
+
+_SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "TRACE"}
+
+
+class Guard:
+    """ASGI middleware around the whole application."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._local = settings.mode == "local"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            refusal = self._refusal(scope["method"], Headers(scope=scope))
+            if refusal is not None:
+                await problem_response(refusal)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, method: str, headers: Headers) -> Problem | None:
+        if self._local and not is_loopback(_host_name(headers.get("host", ""))):
+            return Problem("wrong-host", PROBLEMS["wrong-host"].help)
+        if method in _SAFE_METHODS or "authorization" in headers:
+            return None
+        ours = _from_our_pages(headers)
+        if ours or (ours is None and not self._local and f"{COOKIE}=" not in headers.get("cookie", "")):
+            return None
+        return Problem("cross-origin", PROBLEMS["cross-origin"].help)
+
+
+def _from_our_pages(headers: Headers) -> bool | None:
+    """None: the request does not say where it comes from, so it was not a browser that sent it."""
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = headers.get("origin")
+    if origin is None:
+        return None
+    return urlsplit(origin).netloc.lower() == headers.get("host", "").lower() != ""
+
+
+def _host_name(host: str) -> str:
+    """A Host header without its port; empty when it is malformed."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""

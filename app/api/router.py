@@ -1,0 +1,14 @@
+"""``/api/v1`` put together."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Depends
+
+from app.api.dependencies import require_caller
+from app.drills.routes import router as drills
+from app.submissions.routes import router as submissions
+from app.users.routes import router as users
+
+router = APIRouter(prefix="/api/v1", dependencies=[Depends(require_caller)])
+for part in (drills, submissions, users):
+    router.include_router(part)

@@ -1,0 +1,25 @@
+"""What must be there before the service starts: directory, schema, first accounts, built-in drills."""
+
+from __future__ import annotations
+
+from app.access.service import ensure_admin_token, ensure_local_user
+from app.drills.service import load_built_in
+from app.settings import Settings
+from app.store.engine import Store
+from app.store.migrate import upgrade
+
+
+def prepare(settings: Settings) -> None:
+    """Make it so. Safe to repeat; a change of the built-in drills becomes a new version."""
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    store = Store(settings.database)
+    try:
+        upgrade(store.engine)
+        with store.transaction() as session:
+            if settings.mode == "local":
+                ensure_local_user(session)
+            if settings.admin_token is not None:
+                ensure_admin_token(session, settings.admin_token.get_secret_value())
+            load_built_in(session)
+    finally:
+        store.close()

@@ -1,0 +1,202 @@
+"""Submissions as REST shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from app.api.schemas import Answer, Order, Time
+from app.store.models import Grading
+from app.submissions.views import StaffView, SubmissionView
+from graders.report import (
+    Annotation,
+    CaseResult,
+    CategoryResult,
+    Cause,
+    Diagnosis,
+    Environment,
+    KernelResources,
+    Message,
+    Performance,
+    Report,
+)
+from graders.verdict import State, Verdict
+
+
+class SubmissionOrder(Order):
+    drill: str = Field(max_length=64, description="The drill's slug.")
+    source: str = Field(description="The Python file, at most 64 KiB of UTF-8.")
+
+
+class Links(Answer):
+    """Paths on this server."""
+
+    self: str
+    events: str
+    cancel: str
+
+    @classmethod
+    def of(cls, submission_id: str) -> Links:
+        path = f"/api/v1/submissions/{submission_id}"
+        return cls(self=path, events=f"{path}/events", cancel=f"{path}/cancel")
+
+
+class SubmissionAccepted(Answer):
+    id: str
+    state: State
+    queue_position: int | None = Field(description="Counts from 1; null when it is not queued (any more).")
+    links: Links
+
+    @classmethod
+    def of(cls, view: SubmissionView) -> SubmissionAccepted:
+        return cls(
+            id=view.submission.id,
+            state=view.state,
+            queue_position=view.queue_position,
+            links=Links.of(view.submission.id),
+        )
+
+
+class SubmissionSummary(Answer):
+    id: str
+    drill: str
+    drill_version: int
+    user: str
+    attempt: int
+    state: State
+    verdict: Verdict | None
+    score: float | None
+    max_score: float | None
+    created_at: Time
+
+    @classmethod
+    def of(cls, grading: Grading) -> SubmissionSummary:
+        return cls(**_summary(grading))
+
+
+class SubmissionList(Answer):
+    items: list[SubmissionSummary]
+    next: str | None = Field(description="Path of the next page; null on the last one.")
+
+
+class TimelineOut(Answer):
+    queued_at: Time | None
+    claimed_at: Time | None
+    started_at: Time | None
+    finished_at: Time | None
+    phases_ms: dict[str, float]
+
+
+class HiddenCases(Answer):
+    """How the hidden cases went, all that is told of them together."""
+
+    passed: int
+    judged: int
+
+
+class GradingOut(Answer):
+    id: str
+    current: bool
+    state: State
+    verdict: Verdict | None
+    score: float | None
+    max_score: float | None
+    queued_at: Time
+    finished_at: Time | None
+
+
+class StaffOut(Answer):
+    seed: str
+    worker_id: str | None
+    grading_attempt: int
+    faults: list[Any]
+    gradings: list[GradingOut]
+
+    @classmethod
+    def of(cls, view: StaffView) -> StaffOut:
+        gradings = [
+            GradingOut(
+                id=grading.id,
+                current=grading.is_current,
+                state=State(grading.state),
+                verdict=Verdict(grading.verdict) if grading.verdict else None,
+                score=grading.score,
+                max_score=grading.max_score,
+                queued_at=grading.queued_at,
+                finished_at=grading.finished_at,
+            )
+            for grading in view.gradings
+        ]
+        return cls(
+            seed=view.seed,
+            worker_id=view.worker_id,
+            grading_attempt=view.grading_attempt,
+            faults=view.faults,
+            gradings=gradings,
+        )
+
+
+class SubmissionOut(SubmissionSummary):
+    """The report, as far as the reader may see it and as far as it is known: what is not known yet is null or empty."""
+
+    cancel_requested: bool
+    queue_position: int | None
+    last_event: int = Field(description="Number of the latest event: a stream may go on from there.")
+    timeline: TimelineOut
+    environment: Environment | None
+    cause: Cause | None
+    notices: list[Message]
+    annotations: list[Annotation]
+    expected_cases: int | None
+    cases: list[CaseResult]
+    categories: list[CategoryResult]
+    hidden_cases: HiddenCases | None
+    diagnoses: list[Diagnosis]
+    kernels: list[KernelResources]
+    output: str | None
+    performance: Performance | None
+    links: Links
+    staff: StaffOut | None = Field(description="Null for students.")
+
+    @classmethod
+    def in_full(cls, view: SubmissionView) -> SubmissionOut:
+        return cls(
+            **_summary(view.grading),
+            **_report(view.report),
+            cancel_requested=view.submission.cancel_requested_at is not None,
+            queue_position=view.queue_position,
+            last_event=view.last_event,
+            timeline=TimelineOut.model_validate(view.timeline),
+            cases=view.cases,
+            hidden_cases=HiddenCases(passed=view.hidden[0], judged=view.hidden[1]) if view.hidden else None,
+            links=Links.of(view.submission.id),
+            staff=StaffOut.of(view.staff) if view.staff else None,
+        )
+
+
+def _summary(grading: Grading) -> dict[str, Any]:
+    submission = grading.submission
+    return {
+        "id": submission.id,
+        "drill": submission.drill.slug,
+        "drill_version": grading.version.number,
+        "user": submission.user.name,
+        "attempt": submission.attempt,
+        "state": grading.state,
+        "verdict": grading.verdict,
+        "score": grading.score,
+        "max_score": grading.max_score,
+        "created_at": submission.created_at,
+    }
+
+
+_LISTS = ("notices", "annotations", "categories", "diagnoses", "kernels")
+_VALUES = ("environment", "cause", "expected_cases", "output", "performance")
+
+
+def _report(report: Report | None) -> dict[str, Any]:
+    """The report's own fields; its cases come from the view, which knows them before there is a report."""
+    if report is None:
+        return {name: [] for name in _LISTS} | dict.fromkeys(_VALUES)
+    return {name: getattr(report, name) for name in (*_LISTS, *_VALUES)}

@@ -1,0 +1,52 @@
+"""Accounts, tokens, and who one is."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, status
+
+from app.access import service as access
+from app.access.principals import Role
+from app.api.dependencies import Caller, Reading, Writing
+from app.store.models import Token
+from app.users.schemas import Me, NewToken, NewUser, TokenList, TokenOrder, TokenOut, UserOrder
+from app.users.service import create_user
+
+router = APIRouter(tags=["accounts"])
+
+
+@router.get("/me")
+def who_am_i(caller: Caller) -> Me:
+    """Who makes this request."""
+    return Me(id=caller.user_id, name=caller.name, role=caller.role, via=caller.via)
+
+
+@router.post("/users", status_code=status.HTTP_201_CREATED)
+def add_user(order: UserOrder, caller: Caller, session: Writing) -> NewUser:
+    """Make an account (administrators). The answer holds its first token, which is shown only here."""
+    caller.require(Role.ADMIN)
+    user, token, secret = create_user(session, order.name, order.role)
+    return NewUser(
+        id=user.id, name=user.name, role=Role(user.role), created_at=user.created_at, token=_shown(token, secret)
+    )
+
+
+@router.get("/tokens")
+def list_tokens(caller: Caller, session: Reading) -> TokenList:
+    """One's own tokens, without their text."""
+    return TokenList(items=[TokenOut.model_validate(token) for token in access.tokens_of(session, caller.user_id)])
+
+
+@router.post("/tokens", status_code=status.HTTP_201_CREATED)
+def add_token(order: TokenOrder, caller: Caller, session: Writing) -> NewToken:
+    """Make a token for oneself. Its text is shown only here."""
+    return _shown(*access.issue_token(session, caller.user_id, order.name))
+
+
+@router.delete("/tokens/{token_id}", status_code=status.HTTP_204_NO_CONTENT)
+def delete_token(token_id: str, caller: Caller, session: Writing) -> None:
+    """End one of one's own tokens, and the browser sessions that were made from it."""
+    access.revoke_token(session, caller.user_id, token_id)
+
+
+def _shown(token: Token, secret: str) -> NewToken:
+    return NewToken(id=token.id, name=token.name, created_at=token.created_at, token=secret)
