@@ -67,6 +67,11 @@ def socket_path(data: Path) -> Path:
     return Path(tempfile.gettempdir()) / f"warpgrade-{os.getuid()}-{digest}" / _SOCKET_NAME
 
 
+def broker_log(settings: Settings) -> Path:
+    """Where our own server says why it does not start."""
+    return settings.data / "broker" / "broker.log"
+
+
 def server_command(settings: Settings) -> list[str]:
     """The command line of our own server, whose directories exist afterwards. Raises BrokerError."""
     server = _find_server()
@@ -84,6 +89,7 @@ def server_command(settings: Settings) -> list[str]:
         "save": "",
         "maxmemory-policy": "noeviction",
         "loglevel": "warning",
+        "logfile": str(broker_log(settings)),
         "daemonize": "no",
     }
     return [str(server), *(word for name, value in options.items() for word in (f"--{name}", value))]

@@ -13,6 +13,7 @@ from app.store.columns import UtcDateTime, utc_now
 from app.store.ids import new_id
 
 _ID = String(36)
+_WORKER_ID = String(320)  # a worker may name itself after its host
 _SHA256 = String(64)
 
 
@@ -158,7 +159,7 @@ class Grading(Base):
     queue: Mapped[str | None] = mapped_column(String(32))
     attempt: Mapped[int] = mapped_column(default=0)  # of ours at judging it; also fences late results
     seed: Mapped[str] = mapped_column(String(64))
-    worker_id: Mapped[str | None] = mapped_column(_ID)
+    worker_id: Mapped[str | None] = mapped_column(_WORKER_ID)
     lease_until: Mapped[datetime | None]
     queued_at: Mapped[datetime] = mapped_column(default=utc_now)
     sent_at: Mapped[datetime | None]
@@ -203,7 +204,7 @@ class Worker(Base):
 
     __tablename__ = "workers"
 
-    id: Mapped[str] = mapped_column(_ID, primary_key=True)
+    id: Mapped[str] = mapped_column(_WORKER_ID, primary_key=True)
     queue: Mapped[str] = mapped_column(String(32))
     lane: Mapped[str] = mapped_column(String(16))
     hostname: Mapped[str] = mapped_column(String(255))

@@ -37,12 +37,11 @@ def source_text(source: str | bytes) -> str:
     """A submission's text, as it is kept. Raises Problem(source-too-large, source-not-text, source-empty)."""
     try:
         encoded = source if isinstance(source, bytes) else source.encode()
+        if len(encoded) > SOURCE_BYTES:  # before it is decoded: the end of a file read in part may be half a character
+            raise _unreadable("source-too-large", "too_large", f"The source has more than {SOURCE_BYTES} bytes.")
         text = encoded.decode().removeprefix("\ufeff")
     except UnicodeError:
         raise _unreadable("source-not-text", "not_utf8", "The source is not UTF-8 text.") from None
-    if len(encoded) > SOURCE_BYTES:
-        detail = f"The source has {len(encoded)} bytes; {SOURCE_BYTES} are allowed."
-        raise _unreadable("source-too-large", "too_large", detail)
     if "\0" in text:
         raise _unreadable("source-not-text", "nul", "The source contains a NUL character.")
     if not text.strip():

@@ -21,7 +21,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "workers",
-        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("id", sa.String(length=320), nullable=False),
         sa.Column("queue", sa.String(length=32), nullable=False),
         sa.Column("lane", sa.String(length=16), nullable=False),
         sa.Column("hostname", sa.String(length=255), nullable=False),
@@ -126,7 +126,7 @@ def upgrade() -> None:
         sa.Column("queue", sa.String(length=32), nullable=True),
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("seed", sa.String(length=64), nullable=False),
-        sa.Column("worker_id", sa.String(length=36), nullable=True),
+        sa.Column("worker_id", sa.String(length=320), nullable=True),
         sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("queued_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),

@@ -1,0 +1,100 @@
+"""``warpgrade``: the command line. Judging runs in ``worker``'s own programs, which this process becomes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from pydantic import ValidationError
+
+from app.access.principals import Role
+from app.errors import Problem
+from app.serve import CannotServe
+from app.serve import serve as run_service
+from app.settings import Settings
+from app.setup import prepare
+from app.store.engine import Store
+from app.users.service import create_user
+
+cli = typer.Typer(no_args_is_help=True, add_completion=False, help="A self-hosted autograder for GPU kernels.")
+user = typer.Typer(no_args_is_help=True, help="Accounts.")
+cli.add_typer(user, name="user")
+
+
+@cli.command()
+def serve() -> None:
+    """Serve everything on this machine: pages, REST, the broker and, in local mode, one worker."""
+    try:
+        raise typer.Exit(run_service(_settings()))
+    except CannotServe as error:
+        _fail(str(error))
+
+
+@cli.command()
+def worker() -> None:
+    """Judge submissions: one worker for this machine's GPU, else for Triton's interpreter."""
+    _become("worker.main")
+
+
+@cli.command()
+def grade(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The submission.")],
+    drill: Annotated[str, typer.Option(help="The drill's slug.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Judge one file without a server. Exit code 0 only when it is accepted."""
+    _become("worker.grade", str(file), "--drill", drill, *(["--json"] if as_json else []))
+
+
+@user.command("add")
+def add_user(
+    name: Annotated[str, typer.Argument(help="Unique; how the user is shown.")],
+    role: Annotated[Role, typer.Option(help="What the user may do.")],
+) -> None:
+    """Make an account and print its token, which is shown only once."""
+    settings = _settings()
+    prepare(settings)
+    store = Store(settings.database)
+    try:
+        with store.transaction() as session:
+            _, _, secret = create_user(session, name, role)
+    except Problem as problem:
+        _fail(problem.detail)
+    finally:
+        store.close()
+    print(secret)
+
+
+def main() -> None:
+    """The console script."""
+    cli()
+
+
+def _settings() -> Settings:
+    """From the environment; what cannot be used ends the program with a line each."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        _fail("\n".join(_sentence(item["loc"], item["msg"]) for item in error.errors()))
+
+
+def _sentence(location: tuple[int | str, ...], message: str) -> str:
+    text = message.removeprefix("Value error, ")
+    return f"{'_'.join(str(part) for part in location)}: {text}" if location else text
+
+
+def _become(module: str, *arguments: str) -> NoReturn:
+    """Replace this process: signals and the exit code are then the module's own."""
+    os.execv(sys.executable, [sys.executable, "-m", module, *arguments])  # noqa: S606
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"warpgrade: {message}", err=True)
+    raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    main()
