@@ -17,7 +17,12 @@ from worker.job import Job
 from worker.supervisor.sandbox_choice import choose_sandbox
 from worker.supervisor.supervisor import Supervisor
 
-_MARKS = {CaseStatus.PASSED: "ok", CaseStatus.FAILED: "FAILED", CaseStatus.ERROR: "ERROR", CaseStatus.SKIPPED: "skipped"}
+_MARKS = {
+    CaseStatus.PASSED: "ok",
+    CaseStatus.FAILED: "FAILED",
+    CaseStatus.ERROR: "ERROR",
+    CaseStatus.SKIPPED: "skipped",
+}
 
 
 class _Progress:

@@ -79,15 +79,15 @@ class Attendant:
     def _ask(
         self, message: dict[str, Any], timeout_s: float, late_key: str, descriptors: tuple[int, ...] = ()
     ) -> Said | Stopped:
-        assert self._runner is not None, "load comes first"
+        runner = self._loaded_runner()
         limit_s = min(timeout_s, max(self._deadline - time.monotonic(), 0.001))
         try:
-            answer = self._runner.ask(message, limit_s, descriptors)
+            answer = runner.ask(message, limit_s, descriptors)
         except RunnerTimedOut:
             return self._end(Stopped(Verdict.TIME_LIMIT, Cause(key=late_key, params={"limit_s": timeout_s})))
         except OutputExceeded:
-            limit_kib = self._limits.output_kib
-            return self._end(Stopped(Verdict.OUTPUT_LIMIT, Cause(key="case.output_limit", params={"limit_kib": limit_kib})))
+            cause = Cause(key="case.output_limit", params={"limit_kib": self._limits.output_kib})
+            return self._end(Stopped(Verdict.OUTPUT_LIMIT, cause))
         except ProtocolError:
             return self._end(Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.protocol")))
         except RunnerGone:
@@ -98,9 +98,9 @@ class Attendant:
 
     def _end(self, stopped: Stopped | None) -> Stopped:
         """Kill the runner; where it went by itself, say how."""
-        assert self._runner is not None
-        self._output = self._runner.take_output()
-        ended = self._link.end(self._runner)
+        runner = self._loaded_runner()
+        self._output = runner.take_output()
+        ended = self._link.end(runner)
         self._runner = None
         if ended.reason == "memory":
             limit_mib = self._limits.host_memory_mib
@@ -108,6 +108,11 @@ class Attendant:
         if ended.reason == "tasks":
             return Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.tasks", params={"limit": self._limits.tasks}))
         return stopped or _vanished(ended.returncode)
+
+    def _loaded_runner(self) -> RunnerLink:
+        if self._runner is None:
+            raise RuntimeError("a runner is loaded before it is asked")
+        return self._runner
 
 
 def _vanished(returncode: int | None) -> Stopped:

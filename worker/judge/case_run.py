@@ -86,9 +86,7 @@ class CaseRunner:
             arena.close()
         return replace(finding, evidence=evidence)
 
-    def _one_call(
-        self, ordinal: int, case: Case, call: Call, plan: Plan, arena: HostArena, repetition: int
-    ) -> Finding:
+    def _one_call(self, ordinal: int, case: Case, call: Call, plan: Plan, arena: HostArena, repetition: int) -> Finding:
         placement = Placement(arena, plan, call, generator(self._seed, case.name, repetition, "poison"))
         answer = self._attendant.ask({"type": "call", **plan.views()}, self._limits.case_s, "case.time_limit")
         if isinstance(answer, Stopped):

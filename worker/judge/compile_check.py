@@ -24,9 +24,15 @@ MAIN_TARGET = "sm_90"
 
 @dataclass(frozen=True)
 class CompileFindings:
-    """``stopped`` says why the submission cannot go on; None when everything compiled."""
+    """What the check showed.
 
-    stopped: Stopped | None
+    ``refused``: the submission cannot go on, because it does not import or a kernel does not compile.
+    ``unfinished``: its host code did not come through in this runner, so the check says nothing about its kernels;
+    the tests will tell why, and a submission that passes them all is still not accepted.
+    """
+
+    refused: Stopped | None = None
+    unfinished: Stopped | None = None
     kernels: list[KernelResources] = field(default_factory=list)
 
 
@@ -41,7 +47,7 @@ class CompileCheck:
         try:
             stopped = self._attendant.load()
             if stopped is not None:
-                return CompileFindings(stopped)
+                return CompileFindings(refused=stopped)
             plans = [Plan(call, self._entry.parameters) for call in calls]
             arena = HostArena(max(plan.nbytes for plan in plans))
             try:
@@ -49,7 +55,7 @@ class CompileCheck:
             finally:
                 arena.close()
         except NoMoreRunners:
-            return CompileFindings(Stopped(Verdict.TIME_LIMIT, _late(self._limits)))
+            return CompileFindings(unfinished=Stopped(Verdict.TIME_LIMIT, Cause(key="case.not_run")))
 
     def confirm(self, call: Call) -> CompileFindings:
         """Compile for one more call, beyond the cap of specialisations."""
@@ -59,22 +65,31 @@ class CompileCheck:
         self._attendant.close()
 
     def _compile(self, arena: HostArena, plans: list[Plan]) -> CompileFindings:
-        """Nothing runs, so all calls may share the same zeroed memory."""
+        """Nothing is launched, so all calls may share the same zeroed memory."""
         stopped = self._attendant.map(arena)
         if stopped is not None:
-            return CompileFindings(stopped)
-        message = {"type": "compile", "calls": [plan.views() for plan in plans]}
-        answer = self._attendant.ask(message, self._limits.compile_s, "compile.time_limit")
-        if isinstance(answer, Stopped):
-            return CompileFindings(answer)
-        if not isinstance(answer, Compiled):
-            return CompileFindings(Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.protocol")))
-        kernels = [KernelResources(**kernel.model_dump()) for kernel in answer.kernels]
-        return CompileFindings(_too_much_shared(answer.kernels), kernels)
+            return CompileFindings(unfinished=stopped)
+        for plan in plans:
+            answer = self._attendant.ask({"type": "compile", **plan.views()}, self._limits.case_s, "case.time_limit")
+            if isinstance(answer, Stopped) and answer.verdict is Verdict.COMPILE_ERROR:
+                return CompileFindings(refused=answer)
+            if isinstance(answer, Stopped):
+                return CompileFindings(unfinished=answer)
+        return self._finish()
 
-
-def _late(limits: Limits) -> Cause:
-    return Cause(key="compile.time_limit", params={"limit_s": limits.compile_s})
+    def _finish(self) -> CompileFindings:
+        answer = self._attendant.ask({"type": "finish"}, self._limits.compile_s, "compile.time_limit")
+        if isinstance(answer, Compiled):
+            kernels = [KernelResources(**kernel.model_dump()) for kernel in answer.kernels]
+            return CompileFindings(refused=_too_much_shared(answer.kernels), kernels=kernels)
+        if not isinstance(answer, Stopped):
+            return CompileFindings(unfinished=Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.protocol")))
+        if answer.failure is not None:
+            # Whatever a compiler raises, it did not take the kernel.
+            params = {"message": answer.failure.message, "line": answer.failure.line or 0}
+            refused = Stopped(Verdict.COMPILE_ERROR, Cause(key="compile.kernel", params={**params}), answer.failure)
+            return CompileFindings(refused=refused)
+        return CompileFindings(refused=answer)
 
 
 def _too_much_shared(kernels: Sequence[CompiledKernel]) -> Stopped | None:

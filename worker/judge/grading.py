@@ -43,14 +43,14 @@ class Grading:
             with self._builder.phase("compile"):
                 findings = self._compile()
             self._builder.kernels = findings.kernels
-            if findings.stopped is not None:
-                return self._builder.stopped(findings.stopped)
-            return self._test()
+            if findings.refused is not None:
+                return self._builder.stopped(findings.refused)
+            return self._test(findings.unfinished)
         finally:
             self._compile_check.close()
             self._tester.close()
 
-    def _test(self) -> Report:
+    def _test(self, unfinished: Stopped | None) -> Report:
         stopped = self._tester.load()
         self._builder.output = self._tester.take_output()
         if stopped is not None:
@@ -60,6 +60,8 @@ class Grading:
             refused = self._run_cases()
         if refused is not None:
             return self._builder.stopped(refused)
+        if unfinished is not None and self._builder.all_passed:
+            return self._builder.stopped(unfinished)
         with self._builder.phase("diagnose"):
             diagnoses = diagnose(self._drill.misconceptions, self._evidence, self._job.source, self._drill.policy)
         return self._builder.finished(diagnoses)
@@ -72,8 +74,9 @@ class Grading:
         """Run every case; what the whole submission is refused for, if a case shows it."""
         shares = iter(share_points(self._drill.manifest, [case.category for case in self._judged()]))
         for ordinal, case in enumerate(self._drill.cases, 1):
-            if case.skip_reason(self._job.lane) is not None:
-                self._keep(self._builder.skipped(ordinal, case))
+            reason = case.skip_reason(self._job.lane)
+            if reason is not None:
+                self._keep(self._builder.skipped(ordinal, case, reason))
                 continue
             finding = self._cases.run(ordinal, case)
             if finding.stopped is not None and finding.stopped.interpreter_only:
@@ -96,20 +99,21 @@ class Grading:
         if it compiles the kernel, this lane cannot grade the submission, and it is not the student's fault."""
         call: Call = draw_call(case, self._job.seed, self._job.lane)
         findings = self._compile_check.confirm(call)
-        if findings.stopped is not None:
-            return findings.stopped
+        if findings.refused is not None:
+            return findings.refused
+        if findings.unfinished is not None:
+            return None
         exception = str(stopped.cause.params.get("exception", ""))
-        return Stopped(Verdict.JUDGE_ERROR, Cause(key="judge.lane_cannot", params={"exception": exception}), stopped.failure)
+        cause = Cause(key="judge.lane_cannot", params={"exception": exception})
+        return Stopped(Verdict.JUDGE_ERROR, cause, stopped.failure)
 
 
 def _diverse(cases: Sequence[Case]) -> list[Case]:
     """Cases in an order that meets every dtype and category first: what is compiled is capped."""
     seen: set[tuple[str, str]] = set()
-    first, rest = [], []
+    first: list[Case] = []
     for case in cases:
-        key = (case.dtype, case.category)
-        (rest if key in seen else first).append(case)
-        seen.add(key)
-    return [*first, *rest]
-
-
+        if (case.dtype, case.category) not in seen:
+            seen.add((case.dtype, case.category))
+            first.append(case)
+    return [*first, *(case for case in cases if case not in first)]

@@ -64,7 +64,6 @@ class CompiledKernel(_Said):
 class Compiled(_Said):
     type: Literal["compiled"]
     kernels: Annotated[list[CompiledKernel], Field(max_length=64)]
-    raised: Annotated[int, Field(ge=0)]
 
 
 class Failed(_Said):

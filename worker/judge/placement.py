@@ -87,11 +87,10 @@ class Plan:
     def __init__(self, call: Call, names: list[str]) -> None:
         self.places: list[_Place] = []
         end = PAGE_BYTES
-        for name, operand in zip(names, (*call.inputs, *call.outs), strict=True):
+        operands: tuple[Operand | Destination, ...] = (*call.inputs, *call.outs)
+        for name, operand in zip(names, operands, strict=True):
             dtype = operand.values.dtype if isinstance(operand, Operand) else operand.dtype
-            place = _Place(
-                name, dtype, operand.layout, end, isinstance(operand, Destination), _windows(operand)
-            )
+            place = _Place(name, dtype, operand.layout, end, isinstance(operand, Destination), _windows(operand))
             self.places.append(place)
             end = -(-(end + place.nbytes) // PAGE_BYTES) * PAGE_BYTES + PAGE_BYTES
         self.nbytes = end
@@ -207,12 +206,12 @@ class Placement:
 
 
 def _windows(operand: Operand | Destination) -> tuple[tuple[int, int], ...]:
-    """The parts of a storage ``(start, length)`` that are placed and compared: all of it, or the rows of a sparse one."""
+    """What of a storage is placed and compared, as ``(start, length)``: all of it, or the rows of a sparse one."""
     layout = operand.layout
     if not layout.sparse:
         return ((0, layout.numel),)
-    rows, columns = layout.shape
-    windows = [_window(layout, layout.lead + row * layout.strides[0], columns * layout.strides[1]) for row in range(rows)]
+    (rows, columns), (row_stride, column_stride) = layout.shape, layout.strides
+    windows = [_window(layout, layout.lead + row * row_stride, columns * column_stride) for row in range(rows)]
     decoys = operand.decoys if isinstance(operand, Operand) else ()
     windows += [_window(layout, layout.lead + decoy.offset, decoy.values.numel()) for decoy in decoys]
     return tuple(windows)

@@ -16,6 +16,7 @@ from graders.drill import Drill
 from graders.report import (
     Annotation,
     CaseResult,
+    Cause,
     Diagnosis,
     Environment,
     KernelResources,
@@ -47,6 +48,11 @@ class ReportBuilder:
         self.kernels: list[KernelResources] = []
         self.output: str | None = None
 
+    @property
+    def all_passed(self) -> bool:
+        """Whether every case that was judged passed."""
+        return all(case.status in (CaseStatus.PASSED, CaseStatus.SKIPPED) for case in self.cases)
+
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Time a phase of the grading."""
@@ -77,10 +83,8 @@ class ReportBuilder:
             stdout=finding.stdout,
         )
 
-    def skipped(self, ordinal: int, case: Case) -> CaseResult:
+    def skipped(self, ordinal: int, case: Case, reason: Message) -> CaseResult:
         """The result of a case that this lane cannot judge."""
-        reason = case.skip_reason(self._job.lane)
-        assert reason is not None
         return CaseResult(
             ordinal=ordinal,
             name=case.name,
@@ -90,7 +94,7 @@ class ReportBuilder:
             verdict=None,
             points=0,
             max_points=0,
-            cause=reason.model_dump(),  # type: ignore[arg-type]
+            cause=Cause(key=reason.key, params=reason.params),
         )
 
     def stopped(self, stopped: Stopped) -> Report:

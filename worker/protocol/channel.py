@@ -1,6 +1,7 @@
 """One end of a Unix socket that carries JSON objects, each with an optional few file descriptors.
 
-A frame is a four-byte big-endian length and that many bytes of JSON; descriptors ride with its first byte.
+A frame is a four-byte big-endian length, one byte that counts its descriptors, and the JSON; the descriptors ride
+with its first byte (the kernel may hand them over together with the bytes of the frame before).
 Nothing is ever unpickled, and a peer that breaks the form is cut off: ``ProtocolError`` ends the channel.
 """
 
@@ -18,7 +19,8 @@ from typing import Any
 RUNNER_FRAME_BYTES = 256 * 1024
 JUDGE_FRAME_BYTES = 16 * 1024 * 1024
 
-_HEADER = 4
+_LENGTH = 4
+_HEADER = _LENGTH + 1
 _CHUNK = 64 * 1024
 
 
@@ -51,7 +53,7 @@ class Channel:
         body = json.dumps(message, separators=(",", ":")).encode()
         if len(body) > self._max:
             raise ValueError(f"a message of {len(body)} bytes is over the cap of {self._max}")
-        frame = len(body).to_bytes(_HEADER, "big") + body
+        frame = len(body).to_bytes(_LENGTH, "big") + bytes([len(descriptors)]) + body
         try:
             sent = socket.send_fds(self._socket, [frame], list(descriptors)) if descriptors else 0
             self._socket.sendall(frame[sent:])
@@ -76,16 +78,18 @@ class Channel:
         """A message that has already arrived whole, or None."""
         if len(self._buffer) < _HEADER:
             return None
-        length = int.from_bytes(self._buffer[:_HEADER], "big")
+        length, attached = int.from_bytes(self._buffer[:_LENGTH], "big"), self._buffer[_LENGTH]
         if length > self._max:
             raise ProtocolError(f"a frame of {length} bytes is over the cap of {self._max}")
+        if attached > self._max_descriptors:
+            raise ProtocolError(f"a frame with {attached} descriptors, where {self._max_descriptors} may come")
         if len(self._buffer) < _HEADER + length:
             return None
         body = bytes(self._buffer[_HEADER : _HEADER + length])
         del self._buffer[: _HEADER + length]
-        descriptors = list(self._descriptors)
-        self._descriptors.clear()
-        return _parse(body), descriptors
+        if attached > len(self._descriptors):
+            raise ProtocolError("a frame without the descriptors it announced")
+        return _parse(body), [self._descriptors.popleft() for _ in range(attached)]
 
     def pump(self) -> None:
         """Read what is there, once; for use after a selector reported the socket readable."""

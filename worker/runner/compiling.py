@@ -11,7 +11,7 @@ import re
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,7 @@ from typing import Any
 import triton
 from triton import knobs
 from triton.backends.compiler import GPUTarget
-from triton.compiler.errors import CompilationError
-from triton.runtime._async_compile import AsyncCompileMode
+from triton.runtime._async_compile import AsyncCompileMode, active_mode
 from triton.runtime.jit import JITFunction
 
 from worker.runner import stub_driver, warmup
@@ -43,35 +42,36 @@ class CompileRecorder:
         self._portable = False
         self._lock = threading.Lock()
         self._original_compile = triton.compiler.compile
+        self._executor = ThreadPoolExecutor(_THREADS)
+        self._mode: AsyncCompileMode | None = None
 
     def install(self) -> None:
         """Patch Triton so that launches compile only, through this recorder."""
-        stub_driver.install(CAPABILITY)
+        stub_driver.install(CAPABILITY, benchmarks_call=True)
         original_run = JITFunction.run
 
-        def run(kernel: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
-            return original_run(kernel, *args, grid=grid, warmup=True, **kwargs)
+        def run(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+            return original_run(kernel, *args, **(kwargs | {"warmup": True}))
 
         JITFunction.run = run
         triton.compiler.compile = self._compile
         knobs.runtime.jit_cache_hook = self._over_the_cap
 
-    def compile_all(self, calls: Iterable[Callable[[], Any]]) -> list[BaseException]:
-        """Make every call and wait for what it compiles, capped anew each time.
-
-        Returns what host code raised; what the compiler raises goes on to the caller.
-        """
+    def begin(self) -> None:
+        """Start anew, with a fresh cap."""
         self.kernels, self._started, self._portable = [], 0, False
-        raised: list[BaseException] = []
-        with ThreadPoolExecutor(_THREADS) as executor, AsyncCompileMode(executor):
-            for call in calls:
-                try:
-                    call()
-                except CompilationError:
-                    raise
-                except Exception as error:
-                    raised.append(error)
-        return raised
+        self._mode = AsyncCompileMode(self._executor)
+        self._mode.__enter__()
+
+    def finish(self) -> list[dict[str, Any]]:
+        """Wait for all compiles; what the compiler raised is raised here."""
+        mode, self._mode = self._mode, None
+        if mode is not None:
+            try:
+                mode.__exit__(None, None, None)
+            finally:
+                active_mode.set(None)
+        return self.kernels
 
     def _over_the_cap(self, **_: Any) -> bool:
         self._started += 1
@@ -122,13 +122,21 @@ def resource_usage(cubin: bytes) -> dict[str, int]:
 
 
 def executors() -> dict[str, Execute]:
-    """``compile``: all calls, compile only."""
+    """``compile``: the host code of one call, its kernels going to the compiler; ``finish``: wait for them all."""
     recorder = CompileRecorder()
     recorder.install()
-    recorder.compile_all([warmup.launch])
+    recorder.begin()
+    warmup.launch()
+    recorder.finish()
+    recorder.begin()
 
-    def compile_calls(entry: Callable[..., Any], message: dict[str, Any], arena: HostMapping) -> dict[str, Any]:
-        raised = recorder.compile_all(bound_call(entry, call, arena) for call in message["calls"])
-        return {"type": "compiled", "kernels": recorder.kernels, "raised": len(raised)}
+    def compile_call(entry: Callable[..., Any], message: dict[str, Any], arena: HostMapping) -> dict[str, Any]:
+        bound_call(entry, message, arena)()
+        return {"type": "returned", "launches": 0, "operations": [], "returned": None}
 
-    return {"compile": compile_calls}
+    def finish(_entry: Callable[..., Any], _message: dict[str, Any], _arena: HostMapping) -> dict[str, Any]:
+        kernels = recorder.finish()
+        recorder.begin()
+        return {"type": "compiled", "kernels": kernels}
+
+    return {"compile": compile_call, "finish": finish}

@@ -10,11 +10,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 MAX_OPERATIONS = 128
 
 
-class OperationObserver(TorchDispatchMode):
+class OperationObserver(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Collects the base names of dispatched operations, such as ``aten.empty``."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.operations: set[str] = set()
 
     def __torch_dispatch__(

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import socket
 import sys
+from pathlib import Path
 
 from worker.protocol.channel import RUNNER_FRAME_BYTES, from_descriptor
 
@@ -35,12 +36,12 @@ def _can_open_network_socket() -> bool:
 
 
 def _status(field: str) -> str:
-    with open("/proc/self/status", encoding="ascii") as status:
-        return next(line.split()[1] for line in status if line.startswith(f"{field}:"))
+    lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    return next(line.split()[1] for line in lines if line.startswith(f"{field}:"))
 
 
 def _denied(call: str, *arguments: int) -> bool:
-    return getattr(ctypes.CDLL(None, use_errno=True), call)(*arguments) == -1
+    return bool(getattr(ctypes.CDLL(None, use_errno=True), call)(*arguments) == -1)
 
 
 if __name__ == "__main__":

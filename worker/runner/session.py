@@ -14,7 +14,6 @@ from worker.protocol.channel import Channel
 from worker.runner import loading
 from worker.runner.failures import describe
 from worker.runner.memory import HostMapping
-from worker.runner.observer import OperationObserver
 
 Execute = Callable[[Callable[..., Any], dict[str, Any], HostMapping], dict[str, Any]]
 
@@ -23,7 +22,7 @@ class Session:
     """Answers the judge's messages until it hangs up.
 
     ``load`` → ``loaded`` | ``failed``; ``map`` (with the arena's descriptor) → ``mapped``;
-    ``call`` and ``compile`` → what ``execute`` makes of them | ``failed``.
+    ``call``, ``compile`` and ``finish`` → what ``execute`` makes of them | ``failed``.
     """
 
     def __init__(self, channel: Channel, scratch: Path, execute: dict[str, Execute]) -> None:

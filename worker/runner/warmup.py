@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 
 
-@triton.jit
+@triton.jit  # type: ignore[untyped-decorator]
 def _copy(source, target, count, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
     columns = tl.arange(0, BLOCK)
     values = tl.load(source + columns, mask=columns < count, other=0.0)

@@ -116,8 +116,9 @@ def _file_system(walls: Walls) -> Iterator[str]:
     yield from ("--proc", "/proc", "--dev", "/dev")
     for device in walls.devices:
         yield from ("--dev-bind", device, device)
-    yield from ("--size", str(_SHM_BYTES), "--perms", "1777", "--tmpfs", "/dev/shm")
+    yield from ("--size", str(_SHM_BYTES), "--perms", "1777", "--tmpfs", "/dev/shm")  # noqa: S108
     yield from ("--size", str(walls.scratch_mib << 20), "--perms", "1777", "--tmpfs", str(SCRATCH))
+    yield from ("--remount-ro", "/")  # the root is a tmpfs without a size
 
 
 def _parents(path: Path) -> Iterator[str]:

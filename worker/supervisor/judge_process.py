@@ -24,9 +24,7 @@ class JudgeProcess:
         walls = Walls(programs=_PROGRAMS, environment={}, scratch_mib=_SCRATCH_MIB, limited=False)
         try:
             program = ["worker.judge", str(theirs.fileno())]
-            self.process: SandboxedProcess = start(
-                walls, program, (theirs.fileno(),), output=log, sandboxed=sandboxed
-            )
+            self.process: SandboxedProcess = start(walls, program, (theirs.fileno(),), output=log, sandboxed=sandboxed)
         finally:
             theirs.close()
         self.channel = Channel(ours, JUDGE_FRAME_BYTES)

@@ -45,9 +45,7 @@ class Listener(Protocol):
 class Supervisor:
     """One judge and a pool of runners for one lane. Use it from the thread that made it, and close it there."""
 
-    def __init__(
-        self, lane: Lane, standby: dict[str, int], *, sandboxed: bool, maximum: Limits | None = None
-    ) -> None:
+    def __init__(self, lane: Lane, standby: dict[str, int], *, sandboxed: bool, maximum: Limits | None = None) -> None:
         self.lane = lane
         self._sandboxed = sandboxed
         limits = maximum or Limits.default(lane)

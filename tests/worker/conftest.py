@@ -1,0 +1,80 @@
+"""One warm supervisor for all tests that grade for real, behind the real sandbox."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from graders.limits import Limits
+from graders.package import Package
+from graders.report import CaseResult, Report
+from graders.verdict import Lane, State
+from worker.job import Job
+from worker.supervisor.sandbox_choice import choose_sandbox
+from worker.supervisor.supervisor import Supervisor
+
+Grade = Callable[..., Report]
+
+TEST_LIMITS = {"case_s": 3.0, "compile_s": 20.0, "grading_s": 60.0, "host_memory_mib": 768, "tasks": 64}
+"""Small enough for endless submissions, large enough for right ones on a slow machine."""
+
+
+class Quiet:
+    """A listener that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.states: list[State] = []
+        self.cases: list[CaseResult] = []
+        self.stop = False
+
+    def state(self, state: State) -> None:
+        self.states.append(state)
+
+    def case(self, result: CaseResult) -> None:
+        self.cases.append(result)
+
+    def cancelled(self) -> bool:
+        return self.stop
+
+
+def make_job(source: str, package: Package, **limits: object) -> Job:
+    """A job with test-sized limits."""
+    base = package.manifest.limits_for(Lane.INTERPRETER)
+    return Job(
+        id="test",
+        slug=package.slug,
+        version=1,
+        digest=package.digest,
+        attempt=1,
+        source=source,
+        seed=secrets.token_hex(16),
+        lane=Lane.INTERPRETER,
+        limits=Limits(**(base.model_dump() | TEST_LIMITS | limits)),
+        sandbox="A",
+    )
+
+
+@pytest.fixture(scope="session")
+def package() -> Package:
+    return Package.from_tree("t2_softmax")
+
+
+@pytest.fixture(scope="session")
+def supervisor() -> Iterator[Supervisor]:
+    assert choose_sandbox("auto").sandboxed
+    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 2, "compiler": 1}, sandboxed=True)
+    supervisor.warm_up()
+    yield supervisor
+    supervisor.close()
+
+
+@pytest.fixture
+def grade(supervisor: Supervisor, package: Package) -> Grade:
+    """Grade a source for real: ``grade(source, **limits) -> Report``."""
+
+    def run(source: str, **limits: object) -> Report:
+        return supervisor.grade(make_job(source, package, **limits), package.to_zip(), Quiet())
+
+    return run

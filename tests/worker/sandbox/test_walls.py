@@ -1,0 +1,131 @@
+"""What code inside the real sandbox can see and do."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from worker.protocol.channel import Channel
+from worker.sandbox import process as sandbox_process
+from worker.sandbox.profile import SandboxUnavailable, Walls, as_root
+from worker.supervisor.sandbox_choice import choose_sandbox
+
+PROBES = Path(__file__).with_name("probes")
+
+
+def inside(probe: str, tmp_path: Path, **walls: Any) -> dict[str, Any]:
+    """What ``probes/<probe>.py`` reports from inside the walls that a runner has."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    repository = Path(__file__).parents[3]
+    programs = {
+        "worker/__init__.py": repository / "worker/__init__.py",
+        "worker/protocol": repository / "worker/protocol",
+        "worker/runner": repository / "worker/runner",
+        "probe.py": PROBES / f"{probe}.py",
+    }
+    log = tmp_path / "log"
+    with log.open("wb") as output:
+        process = sandbox_process.start(
+            Walls(programs=programs, environment={}, **walls),
+            ["probe", str(theirs.fileno())],
+            (theirs.fileno(),),
+            output=output.fileno(),
+        )
+    theirs.close()
+    channel = Channel(ours, 1 << 20)
+    try:
+        message, _ = channel.receive(30)
+    except Exception as error:
+        raise AssertionError(log.read_text()) from error
+    finally:
+        channel.close()
+        process.kill()
+    return message
+
+
+def test_a_runner_sees_nothing_worth_stealing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPGRADE_ADMIN_TOKEN", "secret-token")
+    seen = inside("secrets", tmp_path)
+    assert "secret-token" not in str(seen["environment"])
+    assert set(seen["environment"]) <= {
+        *("PATH", "LANG", "HOME", "TMPDIR", "TRITON_HOME", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR"),
+        *("CUDA_CACHE_PATH", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTHONDONTWRITEBYTECODE", "PWD"),
+        *("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH", "LC_CTYPE"),
+    }
+    assert seen["processes"] == [1]
+    assert seen["descriptors"] == 4, "standard streams and the channel"
+    assert seen["ours"] == ["program/probe.py", "program/worker/__init__.py"], "and the two packages below"
+    assert seen["packages"] == ["protocol", "runner"]
+    assert seen["unix_sockets"] == []
+    assert seen["interfaces"] in ([], ["lo"])
+    assert seen["home_files"] == []
+
+
+def test_a_runner_can_do_nothing_to_the_machine(tmp_path: Path) -> None:
+    done = inside("mischief", tmp_path)
+    assert done == {
+        "type": "mischief",
+        "network": "EAFNOSUPPORT",
+        "ptrace": "EPERM",
+        "unshare": "EPERM",
+        "mount": "EPERM",
+        "clone_newuser": "EPERM",
+        "write_usr": "EROFS",
+        "write_program": "EROFS",
+        "write_scratch": "ok",
+        "setuid": "EPERM",
+        "kill_outside": "ESRCH",
+        "core": 0,
+    }
+
+
+@pytest.mark.skipif(not as_root(), reason="an ordinary user's sandbox has one id")
+def test_each_sandbox_has_an_id_of_its_own(tmp_path: Path) -> None:
+    assert inside("secrets", tmp_path)["uid"] != inside("secrets", tmp_path)["uid"]
+
+
+def test_tasks_are_limited(tmp_path: Path) -> None:
+    assert 10 <= inside("forks", tmp_path, tasks=20)["forked"] <= 20
+
+
+def test_killing_ends_every_descendant(tmp_path: Path) -> None:
+    before = set(_processes_named("daemon_mark"))
+    assert inside("daemon", tmp_path)["started"]
+    assert set(_processes_named("daemon_mark")) == before
+
+
+def test_the_self_test_chooses_tier_a() -> None:
+    assert choose_sandbox("auto").name == "A"
+
+
+def test_without_bubblewrap_the_cure_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.sandbox.profile.shutil.which", lambda _: None)
+    monkeypatch.setattr("worker.sandbox.profile.find_spec", lambda _: None)
+    with pytest.raises(SandboxUnavailable, match="install the package 'bubblewrap'"):
+        choose_sandbox("auto")
+
+
+def test_a_sandbox_that_does_not_start_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.sandbox.profile.bubblewrap", lambda: "/bin/false")
+    with pytest.raises(SandboxUnavailable, match="tier A"):
+        choose_sandbox("auto")
+
+
+def test_off_is_said_to_be_off() -> None:
+    assert not choose_sandbox("off").sandboxed
+
+
+def _processes_named(mark: str) -> list[int]:
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                if mark in Path(f"/proc/{entry}/cmdline").read_text():
+                    found.append(int(entry))
+            except OSError:
+                continue
+    return found

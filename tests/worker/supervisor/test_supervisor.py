@@ -1,0 +1,123 @@
+"""The supervisor's promises, with the real judge and real runners."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from graders.package import Package
+from graders.report import CaseResult
+from graders.verdict import CaseStatus, Lane, State, Verdict
+from tests.worker.conftest import Quiet, make_job
+from worker.supervisor.supervisor import Cancelled, JudgeFailed, Supervisor
+
+RIGHT = Path("graders/t2_softmax/submissions/accepted")
+ENDLESS = "def softmax(x, out):\n    while True:\n        pass\n"
+
+
+@pytest.fixture(scope="module")
+def right() -> str:
+    return sorted(RIGHT.glob("*.py"))[0].read_text()
+
+
+@pytest.fixture
+def own_supervisor() -> Iterator[Supervisor]:
+    """A supervisor that the test may break."""
+    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 1, "compiler": 1}, sandboxed=True)
+    supervisor.warm_up()
+    yield supervisor
+    supervisor.close()
+
+
+def test_progress_is_told_in_order_and_every_case_once(supervisor: Supervisor, package: Package, right: str) -> None:
+    listener = Quiet()
+    report = supervisor.grade(make_job(right, package), package.to_zip(), listener)
+    assert report.verdict is Verdict.ACCEPTED
+    assert listener.states == [State.COMPILING, State.TESTING]
+    assert [case.ordinal for case in listener.cases] == list(range(1, report.expected_cases + 1))
+    assert listener.cases == report.cases
+
+
+def test_the_same_seed_draws_the_same_tests(supervisor: Supervisor, package: Package) -> None:
+    wrong = "def softmax(x, out):\n    out.copy_(x)\n"
+    job = make_job(wrong, package)
+    first, second = (supervisor.grade(job, package.to_zip(), Quiet()) for _ in range(2))
+    assert [case.mismatch for case in first.cases] == [case.mismatch for case in second.cases]
+    other = supervisor.grade(make_job(wrong, package), package.to_zip(), Quiet())
+    assert [case.mismatch for case in first.cases] != [case.mismatch for case in other.cases]
+
+
+def test_cancelling_stops_at_once_and_the_next_grading_is_right(
+    own_supervisor: Supervisor, package: Package, right: str
+) -> None:
+    class Impatient(Quiet):
+        def state(self, state: State) -> None:
+            super().state(state)
+            self.stop = state is State.COMPILING
+
+    with pytest.raises(Cancelled):
+        own_supervisor.grade(make_job(ENDLESS, package), package.to_zip(), Impatient())
+    report = own_supervisor.grade(make_job(right, package), package.to_zip(), Quiet())
+    assert report.verdict is Verdict.ACCEPTED
+
+
+def test_a_judge_that_dies_is_our_fault_and_replaced(own_supervisor: Supervisor, package: Package, right: str) -> None:
+    class Killer(Quiet):
+        def case(self, result: CaseResult) -> None:
+            super().case(result)
+            if result.ordinal == 3:
+                judge = own_supervisor._judge
+                assert judge is not None
+                os.kill(judge.process.pid, signal.SIGKILL)
+
+    with pytest.raises(JudgeFailed):
+        own_supervisor.grade(make_job(right, package), package.to_zip(), Killer())
+    report = own_supervisor.grade(make_job(right, package), package.to_zip(), Quiet())
+    assert report.verdict is Verdict.ACCEPTED
+
+
+def test_a_drill_that_does_not_load_is_our_fault(own_supervisor: Supervisor, package: Package, right: str) -> None:
+    broken = Package("t2_softmax", package.files | {"graders/t2_softmax/cases.py": b"raise RuntimeError('boom')"})
+    with pytest.raises(JudgeFailed, match="boom"):
+        own_supervisor.grade(make_job(right, broken), broken.to_zip(), Quiet())
+
+
+def test_nothing_is_left_running(package: Package, right: str) -> None:
+    before = _children()
+    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 1, "compiler": 1}, sandboxed=True)
+    supervisor.warm_up()
+    supervisor.grade(make_job(right, package), package.to_zip(), Quiet())
+    assert _children() > before
+    supervisor.close()
+    assert _children() == before
+    assert not any(thread.name == "watchdog" and not _known(thread) for thread in threading.enumerate())
+
+
+def test_without_walls_reports_say_so(package: Package, right: str) -> None:
+    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 1, "compiler": 1}, sandboxed=False)
+    try:
+        job = make_job(right, package).model_copy(update={"sandbox": "unsandboxed"})
+        report = supervisor.grade(job, package.to_zip(), Quiet())
+    finally:
+        supervisor.close()
+    assert report.verdict is Verdict.ACCEPTED
+    assert report.environment.sandbox == "unsandboxed"
+    assert "notice.unsandboxed" in [notice.key for notice in report.notices]
+    assert all(case.status in (CaseStatus.PASSED, CaseStatus.SKIPPED) for case in report.cases)
+
+
+def _children() -> set[int]:
+    found: set[int] = set()
+    for task in os.listdir("/proc/self/task"):
+        found.update(map(int, Path(f"/proc/self/task/{task}/children").read_text().split()))
+    return found
+
+
+def _known(thread: threading.Thread) -> bool:
+    """The session's own supervisor has a watchdog too."""
+    return thread.is_alive()

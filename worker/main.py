@@ -1,0 +1,147 @@
+"""``python -m worker.main``: one Celery worker with its judge. Refuses to start without a sandbox."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import platform
+import secrets
+import signal
+import socket
+import sys
+import threading
+from importlib.metadata import version
+from typing import Any
+
+from celery import Celery
+from celery.signals import worker_process_init, worker_process_shutdown, worker_ready, worker_shutdown
+
+from app.queue.broker import connect
+from app.queue.celery import TASK_NAME, make_celery
+from app.queue.wakeup import Wakeups
+from app.settings import Settings
+from app.store.engine import Store
+from app.workers.service import WorkerInfo, heartbeat, register, unregister
+from graders.limits import Limits
+from graders.report import Environment
+from graders.verdict import Lane
+from worker.sandbox.profile import SandboxUnavailable
+from worker.supervisor.sandbox_choice import SandboxChoice, choose_sandbox
+from worker.supervisor.supervisor import Supervisor
+from worker.tasks import Grader
+
+_log = logging.getLogger(__name__)
+_PR_SET_PDEATHSIG = 1
+_STANDBY = {"interpreter": 1, "compiler": 1}
+
+
+class Heart:
+    """Registers the worker and says, in a thread of the main process, that it lives."""
+
+    def __init__(self, settings: Settings, info: WorkerInfo) -> None:
+        self._settings, self._info = settings, info
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        store = Store(self._settings.database)
+        while True:
+            try:
+                with store.transaction() as session:
+                    if not heartbeat(session, self._info.id, True):
+                        register(session, self._info)
+            except Exception:
+                _log.exception("the heartbeat was not written")
+            if self._stopped.wait(self._settings.heartbeat_s):
+                break
+        with store.transaction() as session:
+            unregister(session, self._info.id)
+        store.close()
+
+
+class TaskProcess:
+    """What the process that runs the tasks holds: made after the fork, since connections do not survive one."""
+
+    def __init__(self, settings: Settings, sandbox: SandboxChoice, lane: Lane, worker_id: str) -> None:
+        self._settings, self._sandbox, self._lane, self._worker_id = settings, sandbox, lane, worker_id
+        self._supervisor: Supervisor | None = None
+        self._grader: Grader | None = None
+
+    def start(self, **_: Any) -> None:
+        """Die with the parent, whatever happens to it; then warm up."""
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        settings = self._settings
+        self._supervisor = Supervisor(
+            self._lane, _STANDBY, sandboxed=self._sandbox.sandboxed, maximum=Limits.default(self._lane)
+        )
+        self._supervisor.warm_up()
+        self._grader = Grader(
+            Store(settings.database),
+            self._supervisor,
+            settings,
+            Wakeups(connect(settings)),
+            worker_id=self._worker_id,
+            sandbox=self._sandbox.name,
+        )
+
+    def stop(self, **_: Any) -> None:
+        if self._supervisor is not None:
+            self._supervisor.close()
+
+    def grade(self, grading_id: str) -> None:
+        if self._grader is None:
+            raise RuntimeError("tasks run in a process that has started")
+        self._grader.grade(grading_id)
+
+
+def main() -> int:
+    """Run until told to stop. Exit code 1 when no sandbox can be built."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s worker %(levelname)s %(name)s: %(message)s")
+    settings = Settings()
+    lane = Lane.INTERPRETER
+    try:
+        sandbox = choose_sandbox(settings.sandbox)
+    except SandboxUnavailable as error:
+        print(f"warpgrade worker: not started: {error}", file=sys.stderr)
+        return 1
+    worker_id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+    environment = _environment(lane, sandbox)
+    info = WorkerInfo(worker_id, lane.queue, lane, socket.gethostname(), os.getpid(), sandbox.name, environment)
+    process = TaskProcess(settings, sandbox, lane, worker_id)
+    heart = Heart(settings, info)
+    worker_process_init.connect(process.start, weak=False)
+    worker_process_shutdown.connect(process.stop, weak=False)
+    worker_ready.connect(lambda **_: heart.start(), weak=False)
+    worker_shutdown.connect(lambda **_: heart.stop(), weak=False)
+    celery = make_celery(settings)
+    celery.task(process.grade, name=TASK_NAME)
+    _run(celery, lane, worker_id)
+    return 0
+
+
+def _run(celery: Celery, lane: Lane, worker_id: str) -> None:
+    pool = ["--pool", "prefork", "--concurrency", "1", "--prefetch-multiplier", "1"]
+    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
+    celery.worker_main(["worker", "--queues", lane.queue, "--hostname", worker_id, *pool, *quiet])
+
+
+def _environment(lane: Lane, sandbox: SandboxChoice) -> Environment:
+    return Environment(
+        mode=lane.value,
+        python=platform.python_version(),
+        torch=version("torch"),
+        triton=version("triton"),
+        sandbox=sandbox.name,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""The Celery task: from a grading's id to its end in the database. Never imports torch."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from types import TracebackType
+from typing import Self
+
+from app.gradings.service import (
+    Claim,
+    LeaseLost,
+    claim,
+    finish,
+    finish_cancelled,
+    give_back,
+    record_case,
+    record_event,
+    renew,
+)
+from app.queue.wakeup import Wakeups
+from app.settings import Settings
+from app.store.engine import Store
+from graders.package import Package
+from graders.report import CaseResult
+from graders.verdict import Lane, State
+from worker.job import Job
+from worker.supervisor.supervisor import Cancelled, JudgeFailed, Supervisor
+
+_log = logging.getLogger(__name__)
+
+
+class Lease:
+    """Renews a claim in a thread of its own, and hears there that the grading is to stop."""
+
+    def __init__(self, store: Store, held: Claim, settings: Settings) -> None:
+        self._store, self._claim, self._settings = store, held, settings
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
+        self.lost = False
+        self.cancel_requested = False
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._closed.set()
+        self._thread.join()
+
+    def _keep(self) -> None:
+        interval_s = min(self._settings.heartbeat_s, self._settings.lease_s / 3, 1.0)
+        while not self._closed.wait(interval_s):
+            try:
+                with self._store.transaction() as session:
+                    renewal = renew(session, self._claim, lease_s=self._settings.lease_s)
+            except Exception:
+                # A database that is away for a moment costs nothing while the lease lasts.
+                _log.exception("grading %s: the lease was not renewed", self._claim.grading_id)
+                continue
+            self.lost, self.cancel_requested = not renewal.held, renewal.cancel_requested
+            if self.lost:
+                return
+
+
+class _Recorder:
+    """Writes what the supervisor tells into the database, as it comes."""
+
+    def __init__(self, store: Store, held: Claim, lease: Lease, wakeups: Wakeups) -> None:
+        self._store, self._claim, self._lease, self._wakeups = store, held, lease, wakeups
+
+    def state(self, state: State) -> None:
+        with self._store.transaction() as session:
+            record_event(session, self._claim, "state", {"state": state.value})
+        self._wakeups.publish(self._claim.submission_id)
+
+    def case(self, result: CaseResult) -> None:
+        with self._store.transaction() as session:
+            record_case(session, self._claim, result)
+        self._wakeups.publish(self._claim.submission_id)
+
+    def cancelled(self) -> bool:
+        return self._lease.lost or self._lease.cancel_requested
+
+
+class Grader:
+    """Grades by id, with one supervisor. Lives in the process that runs the tasks."""
+
+    def __init__(
+        self,
+        store: Store,
+        supervisor: Supervisor,
+        settings: Settings,
+        wakeups: Wakeups,
+        *,
+        worker_id: str,
+        sandbox: str,
+    ) -> None:
+        self._store, self._supervisor, self._settings, self._wakeups = store, supervisor, settings, wakeups
+        self._worker_id, self._sandbox = worker_id, sandbox
+
+    def grade(self, grading_id: str) -> None:
+        """Claim the grading and end it: with a report, cancelled, or given back. A message for nothing is dropped."""
+        with self._store.transaction() as session:
+            held = claim(session, grading_id, worker_id=self._worker_id, lease_s=self._settings.lease_s)
+        if held is None:
+            _log.info("grading %s is not there to be claimed", grading_id)
+            return
+        self._wakeups.publish(held.submission_id)
+        with Lease(self._store, held, self._settings) as lease:
+            self._attempt(held, lease)
+        self._wakeups.publish(held.submission_id)
+
+    def _attempt(self, held: Claim, lease: Lease) -> None:
+        try:
+            job = self._job(held)
+            recorder = _Recorder(self._store, held, lease, self._wakeups)
+            report = self._supervisor.grade(job, held.package, recorder)
+        except LeaseLost:
+            _log.warning("grading %s: attempt %d lost its lease", held.grading_id, held.attempt)
+        except Cancelled:
+            if not lease.lost:
+                with self._store.transaction() as session:
+                    finish_cancelled(session, held)
+        except Exception as error:
+            # Whatever went wrong is ours: the grading must not hang on it.
+            _log.exception("grading %s: attempt %d failed", held.grading_id, held.attempt)
+            reason = str(error) if isinstance(error, JudgeFailed) else f"{type(error).__name__}: {error}"
+            with self._store.transaction() as session:
+                give_back(session, held, reason, max_attempts=self._settings.max_attempts)
+        else:
+            with self._store.transaction() as session:
+                if not finish(session, held, report):
+                    _log.warning("grading %s: a late result was dropped", held.grading_id)
+
+    def _job(self, held: Claim) -> Job:
+        manifest = Package.from_zip(held.slug, held.package).manifest
+        lane: Lane = self._supervisor.lane
+        return Job(
+            id=held.submission_id,
+            slug=held.slug,
+            version=held.version,
+            digest=held.digest,
+            attempt=held.student_attempt,
+            source=held.source,
+            seed=held.seed,
+            lane=lane,
+            limits=manifest.limits_for(lane, self._settings.limits),
+            sandbox=self._sandbox,
+            worker=self._worker_id,
+            queued_at=held.queued_at,
+            claimed_at=held.claimed_at,
+        )
