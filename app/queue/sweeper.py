@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from datetime import timedelta
+from typing import ParamSpec
 
 import redis
 from sqlalchemy import ColumnElement, Select, and_, delete, exists, select
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session, aliased
 
 from app.gradings.outcomes import Released, release
@@ -30,6 +31,8 @@ _KEEP_KEYS = timedelta(hours=24)
 _KEEP_WORKERS = timedelta(hours=24)
 _log = logging.getLogger(__name__)
 
+P = ParamSpec("P")
+
 
 class Sweeper:
     """Looks over the gradings every few seconds."""
@@ -44,34 +47,31 @@ class Sweeper:
         self._settings = settings
 
     def run(self, stop: threading.Event) -> None:
-        """Sweep until ``stop`` is set. A database that is away for a while does not end it."""
+        """Sweep until ``stop`` is set, whatever happens in between: without it, gradings would wait for ever."""
         while not stop.wait(self._settings.sweep_s):
-            try:
-                self.sweep()
-            except SQLAlchemyError:
-                _log.exception("the sweep failed; the next one tries again")
+            self.sweep()
 
     def sweep(self) -> None:
-        """One pass."""
-        self._take_back_expired()
-        self._send_unsent()
-        self._send_lost()
-        self._forget_old()
+        """One pass. A step that fails is logged, keeps no other from being done, and is tried again next time."""
+        for step in (self._take_back_expired, self._send_unsent, self._send_lost, self._forget_old):
+            _attempt(step)
 
     def _take_back_expired(self) -> None:
         expired = and_(Grading.state.not_in(_IDLE), Grading.lease_until < utc_now())
         with self._store.reading() as session:
-            rows = session.execute(
-                select(Grading.id, Grading.submission_id, Grading.attempt, Grading.worker_id).where(expired)
-            ).all()
+            rows = session.execute(select(Grading.id, Grading.submission_id, Grading.attempt).where(expired)).all()
         for row in rows:
-            held = and_(Grading.id == row.id, Grading.attempt == row.attempt, expired)
-            reason = f"worker {row.worker_id} fell silent"
-            with self._store.transaction() as session:
-                released = release(session, row.id, held, reason, max_attempts=self._settings.max_attempts)
-            if released is not Released.LOST:
-                _log.warning("grading %s, attempt %d: %s; %s", row.id, row.attempt, reason, released)
-                self._wakeups.publish(row.submission_id)
+            _attempt(self._take_back, row.id, row.submission_id, and_(Grading.attempt == row.attempt, expired))
+
+    def _take_back(self, grading_id: str, submission_id: str, expired: ColumnElement[bool]) -> None:
+        held = and_(Grading.id == grading_id, expired)
+        with self._store.transaction() as session:
+            worker_id = session.scalars(select(Grading.worker_id).where(held)).one_or_none()
+            reason = f"worker {worker_id} fell silent"
+            released = release(session, grading_id, held, reason, max_attempts=self._settings.max_attempts)
+        if released is not Released.LOST:
+            _log.warning("grading %s: %s; %s", grading_id, reason, released)
+            self._wakeups.publish(submission_id)
 
     def _send_unsent(self) -> None:
         with self._store.reading() as session:
@@ -127,3 +127,10 @@ class Sweeper:
         with self._store.transaction() as session:
             session.execute(delete(IdempotencyKey).where(IdempotencyKey.created_at < now - _KEEP_KEYS))
             session.execute(delete(Worker).where(Worker.heartbeat_at < now - _KEEP_WORKERS))
+
+
+def _attempt(step: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+    try:
+        step(*args, **kwargs)
+    except Exception:
+        _log.exception("%s failed; the next sweep tries again", step.__name__)

@@ -21,7 +21,7 @@ from app.queue.wakeup import Listeners, Wakeups, wait_for
 from app.settings import Settings
 from app.store.columns import utc_now
 from app.store.engine import Store
-from app.store.models import Grading, IdempotencyKey, Submission, Worker
+from app.store.models import DrillVersion, Grading, IdempotencyKey, Submission, Worker
 from app.submissions.service import Submitted, request_cancel
 from app.workers import service as workers
 from graders.verdict import Lane
@@ -223,6 +223,22 @@ def test_a_cancelled_grading_whose_worker_died_ends(bench: Bench) -> None:
     bench.set(submitted, lease_until=utc_now() - timedelta(seconds=1))
     bench.sweeper.sweep()
     assert bench.grading(submitted).state == "cancelled"
+
+
+def test_a_grading_that_cannot_be_ended_keeps_no_other_waiting(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    broken, sound = bench.submit(), bench.submit()
+    expired = utc_now() - timedelta(seconds=1)
+    for submitted in (broken, sound):
+        assert bench.claim(submitted) is not None
+        bench.set(submitted, lease_until=expired, attempt=3)
+    with bench.store.transaction() as session:
+        version = bench.grading(broken).drill_version_id
+        other = builders.add_drill(session, builders.toy_package("other"))
+        session.execute(update(Grading).where(Grading.id == sound.grading_id).values(drill_version_id=other.id))
+        session.execute(update(DrillVersion).where(DrillVersion.id == version).values(manifest={}))
+    bench.sweeper.sweep()
+    assert (bench.grading(broken).state, bench.grading(sound).state) == ("compiling", "done")
+    assert "the next sweep tries again" in caplog.text
 
 
 def test_several_sweepers_do_each_thing_once(bench: Bench) -> None:
