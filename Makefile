@@ -1,0 +1,31 @@
+.DEFAULT_GOAL := help
+.PHONY: help setup serve test lint lock openapi clean
+
+PYTHON ?= python3
+export PYTHON
+VENV := .venv/bin
+
+help: ## Show this help
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+setup: ## Install everything that serving needs
+	@scripts/setup.sh bubblewrap
+
+serve: setup ## Serve on http://127.0.0.1:8000 (PORT, WARPGRADE_DATA, WARPGRADE_ADMIN_TOKEN)
+	@exec $(VENV)/warpgrade serve
+
+test: ## Install everything and run the whole suite
+	@scripts/setup.sh bubblewrap chromium
+	@scripts/test.sh
+
+lint: setup ## Check style, types and the arrows between packages
+	$(VENV)/ruff check .
+	$(VENV)/ruff format --check .
+	$(VENV)/mypy
+	$(VENV)/lint-imports
+
+lock: ## Write requirements.lock anew
+	@scripts/lock.sh
+
+clean: ## Remove what setup and tests made; the data directory stays
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* build *.egg-info
