@@ -1,0 +1,92 @@
+"""Versions of drills: one path for what comes built in and what is uploaded."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.access.cookie import clear_session_cookie, set_session_cookie
+from app.drills import service as drills
+from app.drills.service import NotPublishable, SlugTaken
+from app.store.engine import Store
+from app.store.models import DrillVersion, VersionState
+from graders.manifest import ManifestError
+from graders.package import Package, built_in_drills
+from tests import builders
+
+
+def test_the_same_tree_is_the_same_version_and_another_is_the_next(store: Store) -> None:
+    with store.transaction() as session:
+        numbers = [
+            builders.add_drill(session, builders.toy_package(statement=text)).number
+            for text in ("first", "first", "second", "first")
+        ]
+    assert numbers == [1, 1, 2, 3]
+
+
+def test_a_slug_belongs_to_its_first_owner(store: Store) -> None:
+    with store.transaction() as session:
+        owner = builders.add_user(session).user_id
+        drills.add_version(session, builders.toy_package(), owner_id=owner, state=VersionState.VALID)
+        with pytest.raises(SlugTaken):
+            drills.add_version(session, builders.toy_package(), owner_id=None, state=VersionState.VALID)
+
+
+def test_only_a_valid_version_is_published(store: Store) -> None:
+    with store.transaction() as session:
+        version = drills.add_version(session, builders.toy_package(), owner_id=None, state=VersionState.INVALID)
+        with pytest.raises(NotPublishable):
+            drills.publish(session, version)
+        assert drills.published(session, "toy") is None
+
+
+def test_a_manifest_must_fit_its_folder(store: Store) -> None:
+    toy = builders.toy_package("toy")
+    moved = {name.replace("graders/toy/", "graders/other/"): data for name, data in toy.files.items()}
+    with store.transaction() as session, pytest.raises(ManifestError, match="slug"):
+        drills.add_version(session, Package("other", moved), owner_id=None, state=VersionState.VALID)
+
+
+def test_built_in_drills_are_published_once(store: Store) -> None:
+    for _ in range(2):
+        with store.transaction() as session:
+            drills.load_built_in(session)
+    with store.reading() as session:
+        versions = session.scalars(select(DrillVersion)).all()
+        assert [version.state for version in versions] == ["published"] * len(built_in_drills())
+
+
+def test_an_uploaded_drill_hides_a_built_in_one(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    slug = built_in_drills()[0]
+    with store.transaction() as session:
+        owner = builders.add_user(session).user_id
+        drills.add_version(session, builders.toy_package(slug), owner_id=owner, state=VersionState.VALID)
+        drills.load_built_in(session)
+    assert "hidden by an uploaded one" in caplog.text
+
+
+def test_a_version_keeps_its_package_and_speaks_with_its_sentences(store: Store) -> None:
+    package = builders.toy_package()
+    package.files["graders/toy/sentences.en.toml"] = b'[toy]\nhint = "Copy all of {what}."\n'
+    with store.transaction() as session:
+        version = builders.add_drill(session, package)
+        assert drills.package_of(session, version) == package
+        catalogue = drills.catalogue_of(session, version)
+    assert catalogue.render("toy.hint", {"what": "x"}) == "Copy all of x."
+    assert catalogue.render("submission.judge_gave_up") != "submission.judge_gave_up"
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_the_session_cookie_is_for_the_browser_alone(scheme: str) -> None:
+    request = Request({"type": "http", "scheme": scheme, "headers": [], "path": "/", "server": ("localhost", 80)})
+    signed_in, signed_out = Response(), Response()
+    set_session_cookie(request, signed_in, "value", days=30)
+    clear_session_cookie(signed_out)
+    cookie = signed_in.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert "Max-Age=2592000" in cookie
+    assert ("Secure" in cookie) == (scheme == "https")
+    assert "Max-Age=0" in signed_out.headers["Set-Cookie"]
