@@ -19,7 +19,7 @@ def holding_walls() -> dict[str, bool]:
     """Each wall, and whether it holds for this process."""
     return {
         "network": not _can_open_network_socket(),
-        "processes": os.getpid() == 1 and all(int(name) < 10 for name in os.listdir("/proc") if name.isdigit()),
+        "processes": all(int(name) <= os.getpid() <= 2 for name in os.listdir("/proc") if name.isdigit()),
         "privileges": os.geteuid() != 0 and _status("CapEff") == "0000000000000000" and _status("NoNewPrivs") == "1",
         "system calls": _denied("unshare", _CLONE_NEWUSER) and _denied("ptrace", _PTRACE_TRACEME, 0, 0, 0),
         "files": not any(importlib.util.find_spec(name) for name in ("app", "graders", "reference")),

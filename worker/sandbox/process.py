@@ -50,10 +50,15 @@ class SandboxedProcess:
         return -(code - 128) if code is not None and code > 128 else code
 
     def kill(self) -> None:
-        """SIGKILL the whole tree and wait until it is gone: the pid namespace dies with its first process."""
-        with contextlib.suppress(ProcessLookupError):
-            if self._popen.poll() is None:
-                os.killpg(self._popen.pid, signal.SIGKILL)
+        """SIGKILL the whole tree and wait until it is gone.
+
+        The first process of the pid namespace is killed by its own id, and its namespace dies with it: the
+        signal that bubblewrap's end would send it is the sandboxed program's to lose.
+        """
+        if self._popen.poll() is None:
+            for pid in reversed(_tree(self._popen.pid)):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._popen.wait(KILL_WAIT_S)
         if self._bare_scratch is not None:

@@ -1,8 +1,10 @@
 """Tier A: the bubblewrap command line.
 
-Two ways to the same walls. As an ordinary user bubblewrap makes a user namespace. As root it needs none, and must
-not use one: root mapped into it would still be root to the kernel, which exempts root from the process limit. So
-as root the mounts are made with root's rights, and ``setpriv`` then drops to an id of its own before the program.
+Two ways to the same walls. As an ordinary user bubblewrap makes a user namespace, and the program is the first
+process of its pid namespace. As root it needs no user namespace, and must not use one: root mapped into it would
+still be root to the kernel, which exempts root from the process limit. So as root the mounts are made with root's
+rights, and ``setpriv`` then drops to an id of its own before the program. There bubblewrap's own process stays the
+first of the pid namespace: a program that has changed its id has lost its parent-death signal.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ def command(walls: Walls, program: list[str], seccomp_fd: int) -> list[str]:
     return [
         bubblewrap(),
         *_namespaces(walls),
-        *("--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"),
+        *("--die-with-parent", "--new-session", "--clearenv"),
         *_file_system(walls),
         *("--seccomp", str(seccomp_fd)),
         *(part for name, value in environment(walls).items() for part in ("--setenv", name, value)),
@@ -93,7 +95,7 @@ def _namespaces(walls: Walls) -> list[str]:
     if as_root():
         return [*shared, "--cap-drop", "ALL", *_caps("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")]
     identity = ["--unshare-user", "--disable-userns", "--uid", str(walls.uid), "--gid", str(walls.uid)]
-    return [*shared, *identity, "--cap-drop", "ALL"]
+    return [*shared, *identity, "--cap-drop", "ALL", "--as-pid-1"]
 
 
 def _caps(*names: str) -> list[str]:

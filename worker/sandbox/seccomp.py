@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import socket
 import tempfile
 from typing import Any
@@ -30,6 +31,7 @@ DENIED = (
 )  # fmt: skip
 
 _CLONE_NEWUSER = 0x10000000
+_PR_SET_PDEATHSIG = 1
 _TIOCSTI = 0x5412
 _TIOCLINUX = 0x541C
 
@@ -42,6 +44,9 @@ def filter_file() -> int:
         _add(rules, denied, name)
     _add(rules, denied, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, _CLONE_NEWUSER, _CLONE_NEWUSER))
     _add(rules, seccomp.ERRNO(errno.ENOSYS), "clone3")
+    # Whoever could take the parent-death signal back would outlive a supervisor that is killed.
+    pdeathsig = seccomp.Arg(0, seccomp.EQ, _PR_SET_PDEATHSIG)
+    _add(rules, denied, "prctl", pdeathsig, seccomp.Arg(1, seccomp.NE, signal.SIGKILL))
     for request in (_TIOCSTI, _TIOCLINUX):
         _add(rules, denied, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
     _add(rules, seccomp.ERRNO(errno.EAFNOSUPPORT), "socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))

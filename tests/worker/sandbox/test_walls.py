@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,20 @@ from worker.sandbox.profile import SandboxUnavailable, Walls, as_root
 from worker.supervisor.sandbox_choice import choose_sandbox
 
 PROBES = Path(__file__).with_name("probes")
+SUPERVISOR = """
+import signal, socket, sys
+from pathlib import Path
+from worker.protocol.channel import Channel
+from worker.sandbox.process import start
+from worker.sandbox.profile import Walls
+
+ours, theirs = socket.socketpair()
+programs = {"worker": Path("worker").resolve(), "probe.py": Path(sys.argv[1], "stubborn.py")}
+start(Walls(programs, {}), ["probe", str(theirs.fileno()), sys.argv[2]], (theirs.fileno(),))
+Channel(ours, 1000).receive(30)
+print("started", flush=True)
+signal.pause()
+"""
 
 
 def inside(probe: str, tmp_path: Path, **walls: Any) -> dict[str, Any]:
@@ -56,7 +73,7 @@ def test_a_runner_sees_nothing_worth_stealing(tmp_path: Path, monkeypatch: pytes
         *("CUDA_CACHE_PATH", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTHONDONTWRITEBYTECODE", "PWD"),
         *("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH", "LC_CTYPE"),
     }
-    assert seen["processes"] == [1]
+    assert seen["processes"] == ([1, 2] if as_root() else [1]), "bubblewrap, as root, and itself"
     assert seen["descriptors"] == 4, "standard streams and the channel"
     assert seen["ours"] == ["program/probe.py", "program/worker/__init__.py"], "and the two packages below"
     assert seen["packages"] == ["protocol", "runner"]
@@ -79,6 +96,7 @@ def test_a_runner_can_do_nothing_to_the_machine(tmp_path: Path) -> None:
         "write_scratch": "ok",
         "setuid": "EPERM",
         "kill_outside": "ESRCH",
+        "survive_parent": "EPERM",
         "core": 0,
     }
 
@@ -96,6 +114,20 @@ def test_killing_ends_every_descendant(tmp_path: Path) -> None:
     before = set(_processes_named("daemon_mark"))
     assert inside("daemon", tmp_path)["started"]
     assert set(_processes_named("daemon_mark")) == before
+
+
+def test_a_supervisor_that_is_killed_takes_the_sandbox_with_it(tmp_path: Path) -> None:
+    mark = f"supervised_{tmp_path.name}"
+    starter = subprocess.Popen([sys.executable, "-c", SUPERVISOR, str(PROBES), mark], stdout=subprocess.PIPE)
+    with starter:
+        assert starter.stdout is not None
+        assert starter.stdout.readline() == b"started\n"
+        assert len(_processes_named(mark)) >= 2, "bubblewrap and what it runs"
+        starter.kill()
+    deadline = time.monotonic() + 5
+    while any(pid != starter.pid for pid in _processes_named(mark)):
+        assert time.monotonic() < deadline, "the sandbox outlived its supervisor"
+        time.sleep(0.01)
 
 
 def test_the_self_test_chooses_tier_a() -> None:
