@@ -13,6 +13,7 @@ from app.api.body_limit import BodyLimit
 from app.api.guard import Guard
 from app.api.router import router as api
 from app.health.routes import router as health
+from app.pages.mount import mount_pages
 from app.resources import open_resources
 from app.settings import Settings
 
@@ -39,4 +40,5 @@ def create_app(settings: Settings) -> FastAPI:
     problems.install_handlers(app)
     for router in (problems.router, health, api):
         app.include_router(router)
+    mount_pages(app)
     return app

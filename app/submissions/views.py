@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Select, and_, func, or_, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session, defer, joinedload
 
 from app.access.principals import Principal
 from app.errors import Problem
@@ -119,9 +119,24 @@ def listing(
         query = query.join(User, Submission.user_id == User.id).where(or_(User.name == user, User.id == user))
     if cursor is not None:
         query = query.where(Submission.id < cursor)
-    found = list(session.scalars(query.order_by(Submission.id.desc()).limit(limit + 1)))
+    newest = query.order_by(Submission.id.desc()).limit(limit + 1).options(defer(Grading.report))
+    found = list(session.scalars(newest))
     more = len(found) > limit
     return Page(items=found[:limit], next_cursor=found[limit - 1].submission_id if more else None)
+
+
+def best_by_drill(session: Session, principal: Principal) -> dict[str, Grading]:
+    """Of each drill (by id) the grading with the reader's highest score, of equals the earliest."""
+    place = func.row_number().over(partition_by=Submission.drill_id, order_by=(Grading.score.desc(), Submission.id))
+    counted = (
+        select(Grading.id, place.label("place"))
+        .join(Submission, Grading.submission_id == Submission.id)
+        .where(Submission.user_id == principal.user_id, Grading.is_current, Grading.state == State.DONE.value)
+        .where(Grading.verdict != Verdict.JUDGE_ERROR.value)
+        .subquery()
+    )
+    best = _current().join(counted, Grading.id == counted.c.id).where(counted.c.place == 1)
+    return {grading.submission.drill_id: grading for grading in session.scalars(best.options(defer(Grading.report)))}
 
 
 def queue_position(session: Session, grading: Grading) -> int | None:

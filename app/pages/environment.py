@@ -1,0 +1,40 @@
+"""The Jinja environment: everything is escaped, and a name that is not there is an error."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from app import VERSION
+from app.pages import formats
+from app.pages.markdown import statement_html
+
+_HERE = Path(__file__).parent
+STATIC = _HERE / "static"
+
+
+@cache
+def environment() -> Environment:
+    """The environment, one a process."""
+    made = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    for filter_ in (formats.visible, formats.points, formats.number, formats.duration, formats.moment, statement_html):
+        made.filters[filter_.__name__] = filter_
+    made.globals |= {"static": static_url, "version": VERSION}
+    return made
+
+
+@cache
+def static_url(name: str) -> str:
+    """The address of a static file, which changes with its content: no browser keeps an old one."""
+    digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()
+    return f"/static/{name}?v={digest[:12]}"

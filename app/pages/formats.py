@@ -1,0 +1,43 @@
+"""Numbers, times and foreign text as pages show them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+_MS_PER_S = 1000
+
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
+)
+"""Controls, and what has no width or turns the direction of text: Python may read a line otherwise than people do."""
+
+_UNSHOWABLE = re.compile(r"[\ud800-\udfff\ufffe\uffff]")
+
+
+def visible(text: str) -> str:
+    """Text that somebody else wrote, with its invisible characters spelled out as ``⟨U+202E⟩``."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", _UNSHOWABLE.sub("\ufffd", text))
+
+
+def points(value: float) -> str:
+    """Points with at most two decimals: 6, 2.67."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def number(value: float) -> str:
+    """A measured number with three significant digits."""
+    return f"{value:.3g}"
+
+
+def duration(milliseconds: float) -> str:
+    """A duration with its unit."""
+    if milliseconds >= _MS_PER_S:
+        return f"{milliseconds / _MS_PER_S:.2f} s"
+    return f"{milliseconds:.0f} ms" if milliseconds >= 1 else f"{milliseconds:.2f} ms"
+
+
+def moment(value: datetime) -> str:
+    """A time for reading."""
+    return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,67 @@
+// What JavaScript adds: progress comes by itself, and a form is sent once. Everything works without it.
+
+const EVENTS = ["state", "case", "notice", "restarted", "done"];
+const GATHER_MS = 250; // events of that long become one look at the page
+const RECONNECT_MS = 3000;
+
+const main = () => document.getElementById("main");
+const running = () => main().dataset.events !== undefined;
+
+/** Shows the page's main part as the server has it now. */
+async function refresh() {
+  const response = await fetch(location.href, { headers: { Accept: "text/html" } });
+  if (!response.ok) return;
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const fresh = page.getElementById("main");
+  for (const old of main().querySelectorAll("details[id]")) {
+    const same = fresh.querySelector(`#${old.id}`);
+    if (same) same.open = old.open;
+  }
+  const focused = main().contains(document.activeElement) ? document.activeElement.id : "";
+  const said = main().dataset.announce;
+  main().replaceWith(document.adoptNode(fresh));
+  document.title = page.title;
+  if (focused) (document.getElementById(focused) ?? main()).focus({ preventScroll: true });
+  if (main().dataset.announce !== said) announce(main().dataset.announce);
+}
+
+/** Lets a screen reader say what has changed. */
+function announce(text) {
+  document.getElementById("announcer").textContent = text;
+}
+
+/** Follows a submission until it is done. */
+function follow() {
+  const source = new EventSource(main().dataset.events);
+  let looking = false;
+  let stale = false;
+
+  async function look() {
+    stale = true;
+    if (looking) return;
+    looking = true;
+    while (stale && running()) {
+      await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+      stale = false;
+      await refresh().catch(() => {}); // the stream's own retry brings the next look
+    }
+    looking = false;
+    if (!running()) source.close();
+  }
+
+  for (const name of EVENTS) source.addEventListener(name, look);
+  source.addEventListener("error", () => {
+    if (source.readyState === EventSource.CLOSED && running()) setTimeout(() => running() && follow(), RECONNECT_MS);
+    look();
+  });
+}
+
+/** A second click must not send the form twice; coming back to the page allows it again. */
+function sendOnce(form) {
+  const button = form.querySelector("button");
+  form.addEventListener("submit", () => { button.disabled = true; });
+  window.addEventListener("pageshow", () => { button.disabled = false; });
+}
+
+if (running()) follow();
+document.querySelectorAll("form[data-once]").forEach(sendOnce);

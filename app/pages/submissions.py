@@ -1,0 +1,98 @@
+"""A submission with its progress and report, the list of them, and cancelling."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, BackgroundTasks, Query, Response
+
+from app.api.dependencies import AppResources, Reading, Writing
+from app.drills import service as drills
+from app.errors import Problem
+from app.pages.addresses import see_other
+from app.pages.rendering import AnyPage, Reader
+from app.pages.source import annotated_lines
+from app.pages.texts import Speaker
+from app.submissions import service, views
+from app.submissions.schemas import Links
+from graders.report import CaseResult
+from graders.verdict import CaseStatus, State
+
+router = APIRouter()
+
+_FAILURES = (CaseStatus.FAILED, CaseStatus.ERROR)
+
+
+@router.get("/submissions")
+def list_submissions(
+    page: AnyPage,
+    reader: Reader,
+    session: Reading,
+    drill: Annotated[str, Query(max_length=64)] = "",
+    user: Annotated[str, Query(max_length=64)] = "",
+    cursor: Annotated[str | None, Query(max_length=36)] = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 50,
+) -> Response:
+    """The reader's submissions, newest first; staff see everybody's."""
+    found = views.listing(session, reader, drill=drill or None, user=user or None, cursor=cursor, limit=limit)
+    offered = [drills.manifest_of(version) for version in drills.all_published(session)]
+    chosen = {name: value for name, value in (("drill", drill), ("user", user)) if value}
+    return page.render(
+        "submissions.html",
+        gradings=found.items,
+        titles={grading.version.id: drills.manifest_of(grading.version).title for grading in found.items},
+        offered=offered,
+        drill=drill,
+        user=user,
+        newest=f"/submissions?{urlencode(chosen)}" if cursor else None,
+        older=f"/submissions?{urlencode({**chosen, 'cursor': found.next_cursor, 'limit': limit})}"
+        if found.next_cursor
+        else None,
+    )
+
+
+@router.get("/submissions/{submission_id}")
+def show_submission(
+    submission_id: str, page: AnyPage, reader: Reader, session: Reading, resources: AppResources
+) -> Response:
+    """A submission as far as it has come, for its author and staff."""
+    view = views.view(session, reader, submission_id)
+    manifest = drills.manifest_of(view.grading.version)
+    report = view.report
+    waiting = view.state is State.QUEUED
+    return page.render(
+        "submission.html",
+        view=view,
+        report=report,
+        manifest=manifest,
+        say=Speaker(drills.catalogue_of(session, view.grading.version), page.locale),
+        titles={category.name: category.title.text(page.locale) for category in manifest.categories},
+        first_failure=_first_failure(view.cases),
+        lines=annotated_lines(view.submission.source, report.annotations if report else []),
+        no_worker=waiting and resources.dispatcher.choose_queue(session) is None,
+        events=None if view.state.final else f"{Links.of(submission_id).events}?after={view.last_event}",
+    )
+
+
+@router.post("/submissions/{submission_id}/cancel")
+def cancel_submission(
+    submission_id: str,
+    reader: Reader,
+    session: Writing,
+    resources: AppResources,
+    background: BackgroundTasks,
+) -> Response:
+    """Cancel, and show the submission: if it was done before, the page says so."""
+    try:
+        service.request_cancel(session, views.readable(session, reader, submission_id))
+    except Problem as problem:
+        if problem.type.slug != "already-finished":
+            raise
+    background.add_task(resources.wakeups.publish, submission_id)
+    return see_other(f"/submissions/{submission_id}")
+
+
+def _first_failure(cases: list[CaseResult]) -> int | None:
+    """The ordinal of the first case that failed."""
+    return next((case.ordinal for case in cases if case.status in _FAILURES), None)
