@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,51 +16,8 @@ import pytest
 from app.queue import broker
 from app.queue.broker import BrokerError, connect, is_up, server_command, socket_path
 from app.settings import Settings
-from tests.processes import descendants, is_alive, running_broker, wait_until
-
-CLI = [sys.executable, "-m", "app.cli"]
-ROOT = Path(__file__).parent.parent.parent
-
-
-class Served:
-    """A running ``warpgrade serve`` whose worker is the stand-in below."""
-
-    def __init__(self, data: Path, **environment: str) -> None:
-        self.data = data
-        self.log = data.with_suffix(".log")
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [*CLI, "serve"], cwd=ROOT, stdout=log, stderr=log, env=environment_of(data, **environment)
-            )
-        wait_until(lambda: "startup complete" in self.output, "the service starts", 60)
-        found = re.search(r"http://[\d.]+:\d+", self.output)
-        assert found
-        self.url = found[0]
-
-    @property
-    def output(self) -> str:
-        return self.log.read_text()
-
-    def child(self, word: str) -> int:
-        """The process whose command line contains ``word``."""
-        found: list[int] = []
-
-        def look() -> bool:
-            for pid in descendants(self.process.pid):
-                try:
-                    command = Path(f"/proc/{pid}/cmdline").read_text()
-                except (FileNotFoundError, ProcessLookupError):
-                    continue
-                if word in command and "tied.py" not in command:
-                    found.append(pid)
-            return bool(found)
-
-        wait_until(look, f"{word} runs")
-        return found[0]
-
-
-def environment_of(data: Path, **environment: str) -> dict[str, str]:
-    return {**os.environ, "WARPGRADE_DATA": str(data), "PORT": "0", "PYTHONPATH": str(ROOT), **environment}
+from tests.processes import is_alive, running_broker, wait_until
+from tests.serving import CLI, ROOT, Served, environment_of
 
 
 def run(*arguments: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
