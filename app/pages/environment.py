@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +15,16 @@ from app.pages.markdown import statement_html
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
+
+_FILTERS: tuple[Callable[..., str], ...] = (
+    formats.visible,
+    formats.breakable,
+    formats.points,
+    formats.number,
+    formats.duration,
+    formats.moment,
+    statement_html,
+)
 
 
 @cache
@@ -27,8 +38,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    for filter_ in (formats.visible, formats.points, formats.number, formats.duration, formats.moment, statement_html):
-        made.filters[filter_.__name__] = filter_
+    for function in _FILTERS:
+        made.filters[function.__name__] = function
     made.globals |= {"static": static_url, "version": VERSION}
     return made
 

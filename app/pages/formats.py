@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from markupsafe import Markup
+
 _MS_PER_S = 1000
 
 _UNSEEN = re.compile(
@@ -19,6 +21,11 @@ def visible(text: str) -> str:
     """Text that somebody else wrote, with its invisible characters spelled out as ``⟨U+202E⟩``."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", _UNSHOWABLE.sub("\ufffd", text))
+
+
+def breakable(name: str) -> Markup:
+    """A name that may be broken after its underscores, escaped."""
+    return Markup("_<wbr>").join(name.split("_"))
 
 
 def points(value: float) -> str:

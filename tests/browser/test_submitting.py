@@ -1,0 +1,141 @@
+"""A student's way in a real browser: sign in, submit, watch, read; with JavaScript and without."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from graders.report import Cause
+from graders.verdict import CaseStatus, State, Verdict
+from tests import builders
+from tests.browser.conftest import Service, Visit
+
+pytestmark = pytest.mark.browser
+
+SOURCE = "def toy(x, out):\n    print('<script>alert(1)</script>')\n"
+CAUSE = Cause(key="case.wrong", params={"count": 3, "total": 8}, hint_key="hint.masks")
+
+
+def sign_in(page: Page, service: Service) -> None:
+    page.goto("/drills/toy")
+    page.get_by_label("Token").fill(service.token)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_url(re.compile("/drills/toy$"))
+
+
+def submit(page: Page) -> str:
+    """Send the form and return the submission's id."""
+    page.get_by_label("Your code").fill(SOURCE)
+    page.get_by_role("button", name="Submit").click()
+    expect(page).to_have_url(re.compile("/submissions/"))
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Waiting for a worker")
+    return page.url.rpartition("/")[2]
+
+
+def watch_to_the_end(page: Page, service: Service, submission_id: str) -> None:
+    """Judge the submission, looking at each step on the page before the next is taken."""
+    verdict = page.get_by_role("heading", level=1)
+    grading = service.worker.take(submission_id)
+    expect(verdict).to_contain_text("Compiling")
+    grading.state(State.TESTING)
+    expect(verdict).to_contain_text("Running the tests")
+    passed = builders.passed_case(1, stdout="<b>out</b>")
+    failed = builders.passed_case(
+        2, status=CaseStatus.FAILED, verdict=Verdict.WRONG_ANSWER, points=0, cause=CAUSE, stdout=None
+    )
+    for number, case in enumerate((passed, failed), 1):
+        grading.case(case)
+        expect(page.locator("table.cases tbody")).to_have_count(number)
+    grading.finish(builders.report([passed, failed], verdict=Verdict.WRONG_ANSWER))
+    expect(verdict).to_contain_text("Wrong answer")
+    expect(page.get_by_text("Check the mask and the value of masked elements")).to_be_visible()
+    expect(page.get_by_text("<script>alert(1)</script>")).to_be_visible()
+    expect(page).to_have_title(re.compile("Wrong answer"))
+
+
+def test_progress_comes_by_itself(visit: Visit, service: Service) -> None:
+    sign_in(visit.page, service)
+    submission_id = submit(visit.page)
+    loads: list[str] = []
+    visit.page.on("framenavigated", lambda frame: loads.append(frame.url))
+    watch_to_the_end(visit.page, service, submission_id)
+    assert loads == []
+    expect(visit.page.get_by_role("status")).to_have_text("Wrong answer")
+    visit.page.reload()
+    expect(visit.page.get_by_role("heading", level=1)).to_contain_text("Wrong answer")
+
+
+def test_all_of_it_works_without_javascript(visit_without_script: Visit, service: Service) -> None:
+    page = visit_without_script.page
+    sign_in(page, service)
+    watch_to_the_end(page, service, submit(page))
+    page.get_by_role("link", name="Change the code and submit again").click()
+    expect(page.get_by_label("Your code")).to_have_value(SOURCE)
+
+
+def test_progress_keeps_what_the_reader_opened_and_focused(visit: Visit, service: Service) -> None:
+    page = visit.page
+    sign_in(page, service)
+    grading = service.worker.take(submit(page))
+    grading.case(builders.passed_case(1))
+    page.locator("#open-1").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#more-1")).to_have_attribute("open", "")
+    grading.case(builders.passed_case(2))
+    expect(page.locator("table.cases tbody")).to_have_count(2)
+    expect(page.locator("#more-1")).to_have_attribute("open", "")
+    expect(page.locator("#open-1")).to_be_focused()
+
+
+def test_cancelling_by_keyboard(visit: Visit, service: Service) -> None:
+    page = visit.page
+    sign_in(page, service)
+    submit(page)
+    page.locator("#cancel").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Cancelled")
+
+
+def test_the_keyboard_reaches_the_form_and_leaves_it(visit: Visit, service: Service) -> None:
+    page = visit.page
+    sign_in(page, service)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    source, button = page.get_by_label("Your code"), page.get_by_role("button", name="Submit")
+    _tab_to(page, "source")
+    expect(source).to_be_focused()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("x = 1")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/submissions/"))
+
+
+def test_the_language_is_switched(visit: Visit, service: Service) -> None:
+    sign_in(visit.page, service)
+    visit.page.get_by_role("button", name="中文").click()
+    expect(visit.page.get_by_role("heading", level=1)).to_have_text("玩具")
+    expect(visit.page).to_have_url(re.compile("/drills/toy$"))
+
+
+@pytest.mark.parametrize("path", ["/", "/drills/t2_softmax", "/submissions"])
+def test_a_narrow_window_needs_no_scrolling_sideways(visit: Visit, service: Service, path: str) -> None:
+    page = visit.page
+    sign_in(page, service)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(path)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def _tab_to(page: Page, name: str) -> None:
+    """Press Tab until the element of that id has the focus."""
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == name:
+            return
+    raise AssertionError(f"Tab does not reach #{name}")
