@@ -40,6 +40,7 @@ class Settings(BaseSettings):
     database_url: str | None = Field(None, description="SQLAlchemy URL; SQLite in the data directory when absent.")
     broker_url: str | None = Field(None, description="Redis URL; a server of our own when absent.")
     admin_token: SecretStr | None = Field(None, description="An administrator's API token from the first start.")
+    lane: Literal["auto", "gpu", "interpreter"] = Field("auto", description="What a worker judges with.")
     sandbox: Literal["auto", "A", "B", "off"] = Field(
         "auto", description="The weakest tier a worker may start with; 'off' is for development and marks reports."
     )

@@ -40,11 +40,11 @@ class Layout:
     @property
     def sparse(self) -> bool:
         """Whether almost none of the storage is touched: such memory is mapped, never filled or scanned whole."""
-        return self.numel > SPARSE_NUMEL
+        return self.numel > SPARSE_NUMEL and self.view_numel * SPARSE_RATIO < self.numel
 
 
-SPARSE_NUMEL = 1 << 27
-"""Storages above this many elements are left as holes around what a case places."""
+SPARSE_NUMEL, SPARSE_RATIO = 1 << 27, 16
+"""Storages above this many elements, of which less than one in so many is in the view, keep holes around it."""
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from graders.catalogue import Catalogue, judge_catalogue
 from graders.limits import SOURCE_BYTES
 from graders.package import Package, built_in_drills
 from graders.report import CaseResult, Report
-from graders.verdict import CaseStatus, Lane, State, Verdict
+from graders.verdict import CaseStatus, State, Verdict
 from worker.job import Job
-from worker.supervisor.sandbox_choice import choose_sandbox
+from worker.supervisor.lane import STANDBY, choose_post
 from worker.supervisor.supervisor import Supervisor
 
 _MARKS = {
@@ -79,8 +79,8 @@ def render(report: Report, catalogue: Catalogue, locale: str) -> str:
 
 
 def _grade(source: str, package: Package, seed: str) -> Report:
-    lane = Lane.INTERPRETER
-    sandbox = choose_sandbox(os.environ.get("WARPGRADE_SANDBOX", "auto"))
+    post = choose_post(os.environ.get("WARPGRADE_LANE", "auto"), os.environ.get("WARPGRADE_SANDBOX", "auto"))
+    lane, sandbox = post.lane, post.sandbox
     job = Job(
         id="local",
         slug=package.slug,
@@ -93,7 +93,7 @@ def _grade(source: str, package: Package, seed: str) -> Report:
         limits=package.manifest.limits_for(lane),
         sandbox=sandbox.name,
     )
-    supervisor = Supervisor(lane, {"interpreter": 1, "compiler": 1}, sandboxed=sandbox.sandboxed)
+    supervisor = Supervisor(lane, STANDBY[lane], sandboxed=sandbox.sandboxed)
     try:
         supervisor.warm_up()
         return supervisor.grade(job, package.to_zip(), _Progress())

@@ -27,13 +27,13 @@ from graders.limits import Limits
 from graders.report import Environment
 from graders.verdict import Lane
 from worker.sandbox.profile import SandboxUnavailable
-from worker.supervisor.sandbox_choice import SandboxChoice, choose_sandbox
+from worker.supervisor.lane import STANDBY, choose_post
+from worker.supervisor.sandbox_choice import SandboxChoice
 from worker.supervisor.supervisor import Supervisor
 from worker.tasks import Grader
 
 _log = logging.getLogger(__name__)
 _PR_SET_PDEATHSIG = 1
-_STANDBY = {"interpreter": 1, "compiler": 1}
 
 
 class Heart:
@@ -80,7 +80,7 @@ class TaskProcess:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         settings = self._settings
         self._supervisor = Supervisor(
-            self._lane, _STANDBY, sandboxed=self._sandbox.sandboxed, maximum=Limits.default(self._lane)
+            self._lane, STANDBY[self._lane], sandboxed=self._sandbox.sandboxed, maximum=Limits.default(self._lane)
         )
         self._supervisor.warm_up()
         self._grader = Grader(
@@ -106,12 +106,12 @@ def main() -> int:
     """Run until told to stop. Exit code 1 when no sandbox can be built."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s worker %(levelname)s %(name)s: %(message)s")
     settings = Settings()
-    lane = Lane.INTERPRETER
     try:
-        sandbox = choose_sandbox(settings.sandbox)
+        post = choose_post(settings.lane, settings.sandbox)
     except SandboxUnavailable as error:
         print(f"warpgrade worker: not started: {error}", file=sys.stderr)
         return 1
+    lane, sandbox = post.lane, post.sandbox
     worker_id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
     environment = _environment(lane, sandbox)
     info = WorkerInfo(worker_id, lane.queue, lane, socket.gethostname(), os.getpid(), sandbox.name, environment)

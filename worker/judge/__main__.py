@@ -1,4 +1,4 @@
-"""``python -m worker.judge CHANNEL_FD``: take jobs from the supervisor until it hangs up."""
+"""``python -m worker.judge CHANNEL_FD LANE``: take jobs from the supervisor until it hangs up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 
 import torch
 
+from graders.verdict import Lane
 from worker.job import Job
+from worker.judge.device import DeviceUnhealthy, device_of
 from worker.judge.grading import Grading
 from worker.judge.packages import Packages
 from worker.judge.supervisor_link import SupervisorLink
@@ -21,6 +23,7 @@ def main(arguments: list[str]) -> None:
     torch.set_num_threads(1)
     channel = from_descriptor(int(arguments[0]), JUDGE_FRAME_BYTES, max_descriptors=2)
     packages = Packages(Path(os.environ["TMPDIR"]) / "packages")
+    device_of(Lane(arguments[1])).require_health()
     channel.send({"type": "ready"})
     with contextlib.suppress(PeerGone):
         while True:
@@ -37,8 +40,9 @@ def _serve_one(channel: Channel, packages: Packages) -> None:
         link.report(Grading(job, drill, link).run())
     except PeerGone:
         raise
-    except Exception:
-        channel.send({"type": "failed", "reason": traceback.format_exc(limit=-12)[-8000:]})
+    except Exception as error:
+        reason = traceback.format_exc(limit=-12)[-8000:]
+        channel.send({"type": "failed", "reason": reason, "unhealthy": isinstance(error, DeviceUnhealthy)})
     finally:
         os.close(package)
 

@@ -1,8 +1,4 @@
-"""Memory that judge and runner both map: the host back end, a sealed memfd.
-
-The file cannot be resized by either side (a shrunk file would fault the judge). It is sparse: only touched
-pages cost memory, so a case with rows gigabytes apart is cheap.
-"""
+"""Memory that judge and runner both map, in two back ends behind one small interface."""
 
 from __future__ import annotations
 
@@ -10,16 +6,83 @@ import errno
 import fcntl
 import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 import torch
 
 PAGE_BYTES = mmap.PAGESIZE
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+_SMALL_BYTES = 1 << 20
+_CHUNK_BYTES = 256 << 20
+
+
+class Arena(Protocol):
+    """``nbytes`` of zeroed shared memory. ``descriptor`` is what a runner needs to map it."""
+
+    nbytes: int
+    descriptor: int
+    device: torch.device
+
+    def flat(self, offset: int, numel: int, dtype: torch.dtype) -> torch.Tensor:
+        """A flat tensor over ``numel`` elements that start ``offset`` bytes in."""
+        ...
+
+    def private(self, numel: int, dtype: torch.dtype) -> torch.Tensor:
+        """A flat tensor of zeros in memory of the judge's own, on the same device."""
+        ...
+
+    def first_nonzero(self, ranges: Iterable[tuple[int, int]]) -> int | None:
+        """The first byte within ``ranges`` (start, end) that is not zero."""
+        ...
+
+    def close(self) -> None:
+        """Give the memory up. No tensor over it may be used any more."""
+        ...
+
+
+class Arenas(Protocol):
+    """Where calls get their arenas from."""
+
+    def take(self, nbytes: int) -> Arena:
+        """A zeroed arena of at least ``nbytes``."""
+        ...
+
+    def give_back(self, arena: Arena) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def arenas_on(device: torch.device) -> Arenas:
+    """The arenas of a device."""
+    if device.type == "cpu":
+        return HostArenas()
+    from worker.judge.device_arena import DeviceArenas
+
+    return DeviceArenas(device)
+
+
+class HostArenas:
+    """A fresh arena for every call: on the host it costs next to nothing."""
+
+    def take(self, nbytes: int) -> Arena:
+        return HostArena(nbytes)
+
+    def give_back(self, arena: Arena) -> None:
+        arena.close()
+
+    def close(self) -> None:
+        """Nothing is kept."""
 
 
 class HostArena:
-    """``nbytes`` of shared memory. ``descriptor`` is what a runner needs to map it."""
+    """The host back end, a sealed memfd.
+
+    The file cannot be resized by either side (a shrunk file would fault the judge). It is sparse: only touched
+    pages cost memory, so a case with rows gigabytes apart is cheap.
+    """
+
+    device = torch.device("cpu")
 
     def __init__(self, nbytes: int) -> None:
         self.nbytes = -(-nbytes // PAGE_BYTES) * PAGE_BYTES or PAGE_BYTES
@@ -29,32 +92,46 @@ class HostArena:
         self._map = mmap.mmap(self.descriptor, self.nbytes, mmap.MAP_SHARED)
 
     def flat(self, offset: int, numel: int, dtype: torch.dtype) -> torch.Tensor:
-        """A flat tensor over ``numel`` elements that start ``offset`` bytes in."""
         return torch.frombuffer(self._map, dtype=dtype, count=numel, offset=offset)
+
+    def private(self, numel: int, dtype: torch.dtype) -> torch.Tensor:
+        """Sparse however large it is."""
+        nbytes = max(numel * dtype.itemsize, 1)
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
+        return torch.frombuffer(mmap.mmap(-1, nbytes, flags=flags), dtype=dtype, count=numel)
+
+    def first_nonzero(self, ranges: Iterable[tuple[int, int]]) -> int | None:
+        """In a large range only pages that hold memory are looked at: a hole is zero."""
+        for start, end in ranges:
+            for first, last in [(start, end)] if end - start <= _SMALL_BYTES else self._touched(start, end):
+                found = self.flat(first, last - first, torch.uint8).nonzero()
+                if len(found):
+                    return first + int(found[0])
+        return None
 
     def touched(self) -> list[tuple[int, int]]:
         """Extents ``(start, end)`` in bytes, whole pages, that hold memory; all the rest are holes."""
-        return list(self._extents())
+        return list(self._touched(0, self.nbytes))
 
-    def _extents(self) -> Iterator[tuple[int, int]]:
-        end = 0
-        while end < self.nbytes:
+    def _touched(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        while start < end:
             try:
-                start = os.lseek(self.descriptor, end, os.SEEK_DATA)
+                first = os.lseek(self.descriptor, start, os.SEEK_DATA)
             except OSError as error:
                 if error.errno == errno.ENXIO:  # no more data
                     return
                 raise
-            end = os.lseek(self.descriptor, start, os.SEEK_HOLE)
-            yield start, end
+            start = os.lseek(self.descriptor, first, os.SEEK_HOLE)
+            if first < end:
+                yield first, min(start, end)
 
     def close(self) -> None:
-        """Give up the descriptor; the mapping goes with the last tensor over it."""
+        """The mapping goes with the last tensor over it."""
         os.close(self.descriptor)
 
 
-def private_flat(numel: int, dtype: torch.dtype) -> torch.Tensor:
-    """A flat tensor of zeros in memory of the judge's own, sparse however large it is."""
-    nbytes = max(numel * dtype.itemsize, 1)
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
-    return torch.frombuffer(mmap.mmap(-1, nbytes, flags=flags), dtype=dtype, count=numel)
+def chunks(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The same ranges in pieces that need little memory to look at."""
+    for start, end in ranges:
+        for first in range(start, end, _CHUNK_BYTES):
+            yield first, min(first + _CHUNK_BYTES, end)

@@ -10,7 +10,7 @@ from graders.limits import Limits
 from graders.manifest import EntryPoint
 from graders.report import Cause
 from graders.verdict import Verdict
-from worker.judge.arena import HostArena
+from worker.judge.arena import Arena
 from worker.judge.messages import Failed, Said
 from worker.judge.outcome import Stopped, from_failure
 from worker.judge.runner_link import OutputExceeded, ProtocolError, RunnerGone, RunnerLink, RunnerTimedOut
@@ -36,6 +36,7 @@ class Attendant:
         self._runner: RunnerLink | None = None
         self._started = 0
         self._output: str | None = None
+        self._mapped: Arena | None = None
 
     def load(self) -> Stopped | None:
         """Have a runner with the submission imported; what went wrong, or None. Raises NoMoreRunners."""
@@ -44,6 +45,7 @@ class Attendant:
         if self._started > MAX_REPLACEMENTS or time.monotonic() >= self._deadline:
             raise NoMoreRunners
         self._started += 1
+        self._mapped = None
         self._runner = self._link.runner(self._kind)
         message = {
             "type": "load",
@@ -54,9 +56,12 @@ class Attendant:
         answer = self._ask(message, self._limits.compile_s, "compile.time_limit")
         return answer if isinstance(answer, Stopped) else None
 
-    def map(self, arena: HostArena) -> Stopped | None:
-        """Give the loaded runner an arena."""
-        message = {"type": "map", "nbytes": arena.nbytes}
+    def map(self, arena: Arena) -> Stopped | None:
+        """Give the loaded runner an arena, if it has it not already."""
+        if self._mapped is arena:
+            return None
+        self._mapped = arena
+        message = {"type": "map", "nbytes": arena.nbytes, "device": arena.device.type}
         answer = self._ask(message, MAP_WAIT_S, "case.time_limit", (arena.descriptor,))
         return answer if isinstance(answer, Stopped) else None
 
@@ -93,7 +98,9 @@ class Attendant:
         except RunnerGone:
             return self._end(None)
         if isinstance(answer, Failed):
-            return from_failure(answer.failure, self._entry.signature)
+            stopped = from_failure(answer.failure, self._entry.signature)
+            # An error of the device sticks to the process: whatever it did next would fail as well.
+            return self._end(stopped) if answer.failure.kind == "device" else stopped
         return answer
 
     def _end(self, stopped: Stopped | None) -> Stopped:

@@ -15,10 +15,11 @@ from graders.limits import Limits
 from graders.memory import Call, Draw
 from graders.report import Cause, Mismatch
 from graders.verdict import Lane, Verdict
-from worker.judge.arena import HostArena
+from worker.judge.arena import Arena, Arenas
 from worker.judge.attendant import Attendant, NoMoreRunners
 from worker.judge.case_judgement import judge_call
-from worker.judge.messages import Returned
+from worker.judge.device import Device
+from worker.judge.messages import CompiledKernel, Returned
 from worker.judge.outcome import Stopped
 from worker.judge.placement import Placement, Plan
 
@@ -37,23 +38,33 @@ class Finding:
     evidence: list[Evidence] = field(default_factory=list)
 
 
-def generator(seed: str, *names: object) -> torch.Generator:
+EVIDENCE_NUMEL = 1 << 24
+"""Calls with more elements are not kept for the diagnosis."""
+
+MAX_KERNELS = 64
+
+
+def generator(seed: str, device: torch.device, *names: object) -> torch.Generator:
     """A generator of its own for every use of the secret seed, so that cases are drawn independently of order."""
     digest = hashlib.sha256("/".join([seed, *map(str, names)]).encode()).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "big", signed=True))
+    return torch.Generator(device).manual_seed(int.from_bytes(digest[:8], "big", signed=True))
 
 
-def draw_call(case: Case, seed: str, lane: Lane, repetition: int = 0) -> Call:
+def draw_call(case: Case, seed: str, device: Device, repetition: int = 0) -> Call:
     """The call of a case. Another repetition has fresh values in the same layout."""
-    return case.make(Draw(generator(seed, case.name, repetition), interpreter=lane is Lane.INTERPRETER))
+    drawn = generator(seed, device.torch, case.name, repetition)
+    return case.make(Draw(drawn, interpreter=device.lane is Lane.INTERPRETER))
 
 
 class CaseRunner:
     """Runs cases one after the other with the attendant's runners."""
 
-    def __init__(self, drill: Drill, attendant: Attendant, limits: Limits, seed: str, lane: Lane) -> None:
+    def __init__(
+        self, drill: Drill, attendant: Attendant, limits: Limits, seed: str, device: Device, arenas: Arenas
+    ) -> None:
         self._drill, self._attendant, self._limits = drill, attendant, limits
-        self._seed, self._lane = seed, lane
+        self._seed, self._device, self._arenas = seed, device, arenas
+        self.kernels: dict[str, CompiledKernel] = {}
 
     def run(self, ordinal: int, case: Case) -> Finding:
         """The finding on ``case``; a submission that may not be run any more gives ``not_run``."""
@@ -67,9 +78,9 @@ class CaseRunner:
         return replace(finding, duration_ms=duration_ms, stdout=self._attendant.take_output())
 
     def _calls(self, ordinal: int, case: Case) -> Finding:
-        call = draw_call(case, self._seed, self._lane)
+        call = draw_call(case, self._seed, self._device)
         plan = Plan(call, self._drill.manifest.entry_point.parameters)
-        arena = HostArena(plan.nbytes)
+        arena = self._arenas.take(plan.nbytes)
         evidence: list[Evidence] = []
         try:
             stopped = self._attendant.map(arena)
@@ -77,27 +88,31 @@ class CaseRunner:
                 return _stopped(stopped)
             for repetition in range(case.calls):
                 if repetition:
-                    call = draw_call(case, self._seed, self._lane, repetition)
+                    call = draw_call(case, self._seed, self._device, repetition)
                 finding = self._one_call(ordinal, case, call, plan, arena, repetition)
                 evidence.extend(finding.evidence)
                 if finding.verdict is not Verdict.ACCEPTED:
                     break
         finally:
-            arena.close()
+            self._arenas.give_back(arena)
         return replace(finding, evidence=evidence)
 
-    def _one_call(self, ordinal: int, case: Case, call: Call, plan: Plan, arena: HostArena, repetition: int) -> Finding:
-        placement = Placement(arena, plan, call, generator(self._seed, case.name, repetition, "poison"))
+    def _one_call(self, ordinal: int, case: Case, call: Call, plan: Plan, arena: Arena, repetition: int) -> Finding:
+        poison = generator(self._seed, self._device.torch, case.name, repetition, "poison")
+        placement = Placement(arena, plan, call, poison)
+        self._device.synchronize()
         answer = self._attendant.ask({"type": "call", **plan.views()}, self._limits.case_s, "case.time_limit")
         if isinstance(answer, Stopped):
             return _stopped(answer)
         if not isinstance(answer, Returned):
             return Finding(Verdict.RUNTIME_ERROR, Cause(key="case.protocol"))
+        self.kernels.update((repr(kernel), kernel) for kernel in answer.kernels[:MAX_KERNELS])
         collected = placement.collect()
         judgement = judge_call(self._drill, call, collected, answer, guards_inputs=case.guards_inputs)
         passed = judgement.verdict is Verdict.ACCEPTED
         evidence = Evidence(ordinal, passed, placement.call, collected.outs, judgement.expected)
-        return Finding(judgement.verdict, judgement.cause, judgement.mismatch, evidence=[evidence])
+        kept = [evidence] if evidence.numel <= EVIDENCE_NUMEL else []
+        return Finding(judgement.verdict, judgement.cause, judgement.mismatch, evidence=kept)
 
 
 def _stopped(stopped: Stopped) -> Finding:

@@ -1,4 +1,8 @@
-"""The compile check of the interpreter lane: would a GPU's compiler take these kernels?"""
+"""The compile pass: would a GPU's compiler take these kernels?
+
+In the interpreter lane it runs in a runner of its own; on a GPU in the one that runs the tests, which then finds its
+kernels compiled.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from graders.manifest import EntryPoint
 from graders.memory import Call
 from graders.report import Cause, KernelResources
 from graders.verdict import Verdict
-from worker.judge.arena import HostArena
+from worker.judge.arena import Arena, Arenas
 from worker.judge.attendant import Attendant, NoMoreRunners
 from worker.judge.messages import Compiled, CompiledKernel
 from worker.judge.outcome import Stopped
@@ -37,10 +41,10 @@ class CompileFindings:
 
 
 class CompileCheck:
-    """Compiles what the calls launch, in a runner of its own that never launches anything."""
+    """Compiles what the calls launch, without launching anything."""
 
-    def __init__(self, attendant: Attendant, entry: EntryPoint, limits: Limits) -> None:
-        self._attendant, self._entry, self._limits = attendant, entry, limits
+    def __init__(self, attendant: Attendant, entry: EntryPoint, limits: Limits, arenas: Arenas) -> None:
+        self._attendant, self._entry, self._limits, self._arenas = attendant, entry, limits, arenas
 
     def run(self, calls: Sequence[Call]) -> CompileFindings:
         """Import the submission and compile for every call, up to the runner's cap of specialisations."""
@@ -49,11 +53,11 @@ class CompileCheck:
             if stopped is not None:
                 return CompileFindings(refused=stopped)
             plans = [Plan(call, self._entry.parameters) for call in calls]
-            arena = HostArena(max(plan.nbytes for plan in plans))
+            arena = self._arenas.take(max(plan.nbytes for plan in plans))
             try:
                 return self._compile(arena, plans)
             finally:
-                arena.close()
+                self._arenas.give_back(arena)
         except NoMoreRunners:
             return CompileFindings(unfinished=Stopped(Verdict.TIME_LIMIT, Cause(key="case.not_run")))
 
@@ -64,7 +68,7 @@ class CompileCheck:
     def close(self) -> None:
         self._attendant.close()
 
-    def _compile(self, arena: HostArena, plans: list[Plan]) -> CompileFindings:
+    def _compile(self, arena: Arena, plans: list[Plan]) -> CompileFindings:
         """Nothing is launched, so all calls may share the same zeroed memory."""
         stopped = self._attendant.map(arena)
         if stopped is not None:

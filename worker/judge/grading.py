@@ -1,4 +1,4 @@
-"""One grading from source to report, in the interpreter lane."""
+"""One grading from source to report."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from graders.drill import Drill
 from graders.memory import Call
 from graders.report import CaseResult, Cause, Report
 from graders.scoring import share_points
-from graders.verdict import State, Verdict
+from graders.verdict import Lane, State, Verdict
 from worker.job import Job
+from worker.judge.arena import arenas_on
 from worker.judge.attendant import Attendant
 from worker.judge.case_run import CaseRunner, draw_call
 from worker.judge.compile_check import CompileCheck, CompileFindings
+from worker.judge.device import device_of
 from worker.judge.outcome import Stopped
 from worker.judge.report_builder import ReportBuilder
-from worker.judge.supervisor_link import SupervisorLink
+from worker.judge.supervisor_link import Kind, SupervisorLink
 
 
 class Grading:
@@ -27,13 +29,20 @@ class Grading:
 
     def __init__(self, job: Job, drill: Drill, link: SupervisorLink) -> None:
         self._job, self._drill, self._link = job, drill, link
-        self._builder = ReportBuilder(job, drill, datetime.now(UTC))
+        self._device = device_of(job.lane)
+        self._builder = ReportBuilder(job, drill, self._device, datetime.now(UTC))
         deadline = time.monotonic() + job.limits.grading_s
         entry = drill.manifest.entry_point
-        self._tester = Attendant(link, "interpreter", job.source, entry, job.limits, deadline)
-        compiler = Attendant(link, "compiler", job.source, entry, job.limits, deadline)
-        self._compile_check = CompileCheck(compiler, entry, job.limits)
-        self._cases = CaseRunner(drill, self._tester, job.limits, job.seed, job.lane)
+
+        def attendant(kind: Kind) -> Attendant:
+            return Attendant(link, kind, job.source, entry, job.limits, deadline)
+
+        on_gpu = job.lane is Lane.GPU
+        self._tester = attendant("gpu" if on_gpu else "interpreter")
+        compiler = self._tester if on_gpu else attendant("compiler")
+        self._arenas = arenas_on(self._device.torch)
+        self._compile_check = CompileCheck(compiler, entry, job.limits, self._arenas)
+        self._cases = CaseRunner(drill, self._tester, job.limits, job.seed, self._device, self._arenas)
         self._evidence: list[Evidence] = []
 
     def run(self) -> Report:
@@ -49,6 +58,7 @@ class Grading:
         finally:
             self._compile_check.close()
             self._tester.close()
+            self._arenas.close()
 
     def _test(self, unfinished: Stopped | None) -> Report:
         stopped = self._tester.load()
@@ -58,6 +68,7 @@ class Grading:
         self._link.state(State.TESTING)
         with self._builder.phase("test"):
             refused = self._run_cases()
+        self._builder.add_kernels(self._cases.kernels.values())
         if refused is not None:
             return self._builder.stopped(refused)
         if unfinished is not None and self._builder.all_passed:
@@ -67,18 +78,20 @@ class Grading:
         return self._builder.finished(diagnoses)
 
     def _compile(self) -> CompileFindings:
-        calls = [draw_call(case, self._job.seed, self._job.lane) for case in _diverse(self._drill.cases)]
+        calls = [draw_call(case, self._job.seed, self._device) for case in _diverse(self._compiled())]
         return self._compile_check.run(calls)
 
     def _run_cases(self) -> Stopped | None:
         """Run every case; what the whole submission is refused for, if a case shows it."""
         shares = iter(share_points(self._drill.manifest, [case.category for case in self._judged()]))
         for ordinal, case in enumerate(self._drill.cases, 1):
-            reason = case.skip_reason(self._job.lane)
+            reason = self._device.skip_reason(case)
             if reason is not None:
                 self._keep(self._builder.skipped(ordinal, case, reason))
                 continue
             finding = self._cases.run(ordinal, case)
+            if finding.stopped is not None:
+                self._device.require_health()
             if finding.stopped is not None and finding.stopped.interpreter_only:
                 refused = self._lane_cannot(case, finding.stopped)
                 if refused is not None:
@@ -88,7 +101,11 @@ class Grading:
         return None
 
     def _judged(self) -> list[Case]:
-        return [case for case in self._drill.cases if case.skip_reason(self._job.lane) is None]
+        return [case for case in self._drill.cases if self._device.skip_reason(case) is None]
+
+    def _compiled(self) -> Sequence[Case]:
+        """What the compile pass is shown: without a GPU also what only a GPU could run."""
+        return self._judged() if self._job.lane is Lane.GPU else self._drill.cases
 
     def _keep(self, result: CaseResult) -> None:
         self._builder.cases.append(result)
@@ -97,7 +114,7 @@ class Grading:
     def _lane_cannot(self, case: Case, stopped: Stopped) -> Stopped | None:
         """What the interpreter refuses in a kernel, the GPU compiler must judge: if it agrees, that is the verdict;
         if it compiles the kernel, this lane cannot grade the submission, and it is not the student's fault."""
-        call: Call = draw_call(case, self._job.seed, self._job.lane)
+        call: Call = draw_call(case, self._job.seed, self._device)
         findings = self._compile_check.confirm(call)
         if findings.refused is not None:
             return findings.refused

@@ -20,7 +20,17 @@ class _Said(BaseModel):
 class Failure(_Said):
     """Why a load or a call failed, in the submission's own terms."""
 
-    kind: Literal["syntax", "missing_entry", "not_callable", "signature", "exception", "interpreter", "kernel"]
+    kind: Literal[
+        "syntax",
+        "missing_entry",
+        "not_callable",
+        "signature",
+        "exception",
+        "interpreter",
+        "kernel",
+        "device",
+        "device_memory",
+    ]
     name: Name = ""
     got: Name = ""
     exception: Name = ""
@@ -42,15 +52,6 @@ class Mapped(_Said):
     type: Literal["mapped"]
 
 
-class Returned(_Said):
-    """A call came back. ``returned`` names the type of a result that nobody asked for."""
-
-    type: Literal["returned"]
-    launches: Annotated[int, Field(ge=0)]
-    operations: Annotated[list[Name], Field(max_length=256)]
-    returned: Name | None
-
-
 class CompiledKernel(_Said):
     name: Name
     target: Name
@@ -59,6 +60,16 @@ class CompiledKernel(_Said):
     registers: int | None = None
     spill_bytes: int | None = None
     shared_bytes: int | None = None
+
+
+class Returned(_Said):
+    """A call came back. ``returned`` names the type of a result that nobody asked for."""
+
+    type: Literal["returned"]
+    launches: Annotated[int, Field(ge=0)]
+    operations: Annotated[list[Name], Field(max_length=256)]
+    returned: Name | None
+    kernels: Annotated[list[CompiledKernel], Field(max_length=64)] = []
 
 
 class Compiled(_Said):

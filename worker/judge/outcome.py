@@ -48,6 +48,12 @@ def from_failure(failure: Failure, signature: str) -> Stopped:
         case "signature":
             params = {"name": failure.name, "expected": signature, "got": failure.got}
             cause = Cause(key="compile.signature", params={**params})
+        case "device":
+            cause = Cause(key="case.device_fault", params={"message": failure.message})
+            return Stopped(Verdict.RUNTIME_ERROR, cause, failure)
+        case "device_memory":
+            cause = Cause(key="case.device_memory", params={"message": failure.message, "line": line})
+            return Stopped(Verdict.MEMORY_LIMIT, cause, failure)
         case "kernel":
             cause = Cause(key="compile.kernel", params={"message": failure.message, "line": line})
         case _:

@@ -7,6 +7,7 @@ that need no help from the runner.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ import torch
 
 from graders.inputs import GUARD
 from graders.memory import Call, Destination, Layout, Operand
-from worker.judge.arena import PAGE_BYTES, HostArena, private_flat
+from worker.judge.arena import PAGE_BYTES, Arena
 
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _QUIET_NAN = {
@@ -24,8 +25,6 @@ _QUIET_NAN = {
     torch.float64: (0x7FF8000000000000, 51),
 }
 """Bits of a quiet NaN, and how many payload bits lie below them."""
-
-_SCAN_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -95,10 +94,6 @@ class Plan:
             end = -(-(end + place.nbytes) // PAGE_BYTES) * PAGE_BYTES + PAGE_BYTES
         self.nbytes = end
 
-    @property
-    def sparse(self) -> bool:
-        return any(place.layout.sparse for place in self.places)
-
     def views(self) -> dict[str, list[dict[str, Any]]]:
         """The call as a runner is told it."""
         return {
@@ -110,9 +105,9 @@ class Plan:
 class Placement:
     """A call placed into ``arena`` by ``plan``, with fresh poison in its outputs."""
 
-    def __init__(self, arena: HostArena, plan: Plan, call: Call, generator: torch.Generator) -> None:
+    def __init__(self, arena: Arena, plan: Plan, call: Call, generator: torch.Generator) -> None:
         self._arena, self._plan = arena, plan
-        self._pristine = [private_flat(place.layout.numel, place.dtype) for place in plan.places]
+        self._pristine = [arena.private(place.layout.numel, place.dtype) for place in plan.places]
         self._poison: list[int] = []
         for operand, storage in zip(call.inputs, self._pristine, strict=False):
             operand.place(storage)
@@ -125,7 +120,6 @@ class Placement:
             shared = self._shared(place)
             for start, length in place.windows:
                 shared[start : start + length] = storage[start : start + length]
-        self._touched = set(arena.touched()) if plan.sparse else set()
         self.call = Call(call.inputs, call.outs, tuple(self._pristine[: len(call.inputs)]))
 
     def collect(self) -> Collected:
@@ -135,7 +129,7 @@ class Placement:
         changed: InputChange | None = None
         poisons = iter(self._poison)
         for place, pristine in zip(self._plan.places, self._pristine, strict=True):
-            after = private_flat(place.layout.numel, place.dtype)
+            after = self._arena.private(place.layout.numel, place.dtype)
             shared = self._shared(place)
             for start, length in place.windows:
                 after[start : start + length] = shared[start : start + length]
@@ -147,7 +141,7 @@ class Placement:
                 changed = _input_change(place, view, _bits(place.layout.view(pristine)))
             view.copy_(_bits(place.layout.view(pristine)))
             outside = outside or _outside_write(place, after, pristine)
-        outside = outside or self._gap_write() or self._stray_page()
+        outside = outside or self._stray_write()
         return Collected(tuple(outs), tuple(unwritten), outside, changed)
 
     def _outs(self) -> list[tuple[_Place, torch.Tensor]]:
@@ -157,48 +151,23 @@ class Placement:
     def _shared(self, place: _Place) -> torch.Tensor:
         return self._arena.flat(place.offset, place.layout.numel, place.dtype)
 
-    def _gap_write(self) -> OutsideWrite | None:
-        """A write between two storages: those bytes stay zero."""
+    def _stray_write(self) -> OutsideWrite | None:
+        """A write where nothing was placed, between storages or in the holes of a sparse one: those bytes stay zero."""
+        found = self._arena.first_nonzero(self._holes())
+        if found is None:
+            return None
+        after = [place for place in self._plan.places if found < place.offset + place.nbytes]
+        return self._outside(after[0] if after else self._plan.places[-1], found)
+
+    def _holes(self) -> Iterator[tuple[int, int]]:
         end = 0
-        before = self._plan.places[0]
         for place in self._plan.places:
-            found = self._first_nonzero(end, place.offset)
-            if found is not None:
-                return self._outside(before, found)
-            end, before = place.offset + place.nbytes, place
-        found = self._first_nonzero(end, self._arena.nbytes)
-        return None if found is None else self._outside(before, found)
-
-    def _stray_page(self) -> OutsideWrite | None:
-        """In a sparse arena: a page that holds data now, held none before, and lies in no window."""
-        if not self._plan.sparse:
-            return None
-        scanned = 0
-        for start, end in self._arena.touched():
-            for page in range(start, end, PAGE_BYTES):
-                if scanned >= _SCAN_BYTES:
-                    return None
-                if not self._known(page):
-                    scanned += PAGE_BYTES
-                    found = self._first_nonzero(page, min(page + PAGE_BYTES, self._arena.nbytes))
-                    if found is not None:
-                        return self._outside(self._nearest(found), found)
-        return None
-
-    def _known(self, page: int) -> bool:
-        return any(start <= page < end for start, end in self._touched)
-
-    def _nearest(self, byte: int) -> _Place:
-        for place in self._plan.places:
-            if byte < place.offset + place.nbytes:
-                return place
-        return self._plan.places[-1]
-
-    def _first_nonzero(self, start: int, end: int) -> int | None:
-        if end <= start:
-            return None
-        changed = self._arena.flat(start, end - start, torch.uint8).nonzero()
-        return start + int(changed[0]) if len(changed) else None
+            for start, length in sorted(place.windows):
+                first = place.offset + start * place.dtype.itemsize
+                if first > end:
+                    yield end, first
+                end = max(end, first + length * place.dtype.itemsize)
+        yield end, self._plan.nbytes
 
     @staticmethod
     def _outside(place: _Place, byte: int) -> OutsideWrite:
@@ -225,7 +194,8 @@ def _window(layout: Layout, start: int, length: int) -> tuple[int, int]:
 def _poison(dtype: torch.dtype, generator: torch.Generator) -> int:
     """The bits of a quiet NaN with a random payload, as a signed integer of the dtype's width."""
     base, payload_bits = _QUIET_NAN[dtype]
-    payload = int(torch.randint(1, 1 << min(payload_bits, 30), (1,), generator=generator).item())
+    highest, device = 1 << min(payload_bits, 30), generator.device
+    payload = int(torch.randint(1, highest, (1,), generator=generator, device=device).item())
     return base | payload
 
 

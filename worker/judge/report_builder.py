@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -28,9 +28,11 @@ from graders.report import (
     Timeline,
 )
 from graders.scoring import category_results, total
-from graders.verdict import CaseStatus, State, Verdict, foremost
+from graders.verdict import CaseStatus, Lane, State, Verdict, foremost
 from worker.job import Job
 from worker.judge.case_run import Finding
+from worker.judge.device import Device
+from worker.judge.messages import CompiledKernel
 from worker.judge.outcome import Stopped
 
 UNSANDBOXED = "unsandboxed"
@@ -40,8 +42,8 @@ _ERROR_VERDICTS = {Verdict.RUNTIME_ERROR, Verdict.TIME_LIMIT, Verdict.MEMORY_LIM
 class ReportBuilder:
     """Collects results as they come; ``finished`` or ``stopped`` makes the report."""
 
-    def __init__(self, job: Job, drill: Drill, started_at: datetime) -> None:
-        self._job, self._drill, self._started_at = job, drill, started_at
+    def __init__(self, job: Job, drill: Drill, device: Device, started_at: datetime) -> None:
+        self._job, self._drill, self._device, self._started_at = job, drill, device, started_at
         self._phases: dict[str, float] = {}
         self._annotations: list[Annotation] = []
         self.cases: list[CaseResult] = []
@@ -52,6 +54,10 @@ class ReportBuilder:
     def all_passed(self) -> bool:
         """Whether every case that was judged passed."""
         return all(case.status in (CaseStatus.PASSED, CaseStatus.SKIPPED) for case in self.cases)
+
+    def add_kernels(self, kernels: Iterable[CompiledKernel]) -> None:
+        """What the launched kernels took, as the runner read it from the driver."""
+        self.kernels += [KernelResources(**kernel.model_dump()) for kernel in kernels]
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -166,12 +172,14 @@ class ReportBuilder:
 
     def _reachable(self) -> float:
         """What a right submission would have had here: the points of every category that this lane can judge."""
-        judged = {case.category for case in self._drill.cases if case.skip_reason(self._job.lane) is None}
+        judged = {case.category for case in self._drill.cases if self._device.skip_reason(case) is None}
         return sum(category.points for category in self._drill.manifest.categories if category.name in judged)
 
     def _environment(self) -> Environment:
         return Environment(
             mode=self._job.lane.value,
+            gpu=self._device.name,
+            driver=self._device.driver,
             python=platform.python_version(),
             torch=torch.__version__,
             triton=triton.__version__,
@@ -180,7 +188,7 @@ class ReportBuilder:
         )
 
     def _notices(self) -> list[Message]:
-        notices = [Message(key="notice.interpreter")]
+        notices = [] if self._job.lane is Lane.GPU else [Message(key="notice.interpreter")]
         if self._drill.manifest.performance_points:
             points = self._drill.manifest.performance_points
             notices.append(Message(key="notice.pending_points", params={"points": points}))

@@ -11,7 +11,11 @@ import torch
 from worker.protocol.channel import RUNNER_FRAME_BYTES, PeerGone, from_descriptor
 from worker.runner.session import Session, scratch_folder
 
-KINDS = {"interpreter": "worker.runner.interpreter", "compiler": "worker.runner.compiling"}
+KINDS = {
+    "interpreter": "worker.runner.interpreter",
+    "compiler": "worker.runner.compiling",
+    "gpu": "worker.runner.device",
+}
 """What a runner can be. The module is imported by name: each one patches Triton in its own way."""
 
 

@@ -1,8 +1,4 @@
-"""The compile check: host code runs for real, kernels are compiled for a GPU target and never launched.
-
-Triton itself derives the specialisations from the arguments of each call, so what is compiled is what a GPU
-would run. Compiles go to threads; the first specialisation is compiled for older and newer targets as well.
-"""
+"""The compile check without a GPU: kernels are compiled for sm_90, the first also for an older and a newer target."""
 
 from __future__ import annotations
 
@@ -12,66 +8,48 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import torch
 import triton
 from triton import knobs
 from triton.backends.compiler import GPUTarget
-from triton.runtime._async_compile import AsyncCompileMode, active_mode
-from triton.runtime.jit import JITFunction
 
 from worker.runner import stub_driver, warmup
-from worker.runner.memory import HostMapping
+from worker.runner.compile_pass import CompilePass
+from worker.runner.memory import Mapping
 from worker.runner.session import Execute, bound_call
 
 CAPABILITY = 90
 OTHER_CAPABILITIES = (80, 100)
 MAX_SPECIALISATIONS = 8
-_THREADS = 2
 _USAGE = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 
 
 class CompileRecorder:
-    """Compiles every new specialisation, at most ``MAX_SPECIALISATIONS``, and keeps what each one uses."""
+    """Watches every compile for sm_90, at most ``MAX_SPECIALISATIONS`` at a time, and keeps what each one uses."""
 
     def __init__(self) -> None:
-        self.kernels: list[dict[str, Any]] = []
-        self._started = 0
-        self._portable = False
-        self._lock = threading.Lock()
         self._original_compile = triton.compiler.compile
-        self._executor = ThreadPoolExecutor(_THREADS)
-        self._mode: AsyncCompileMode | None = None
+        self._lock = threading.Lock()
+        self._begin()
 
     def install(self) -> None:
-        """Patch Triton so that launches compile only, through this recorder."""
-        stub_driver.install(CAPABILITY, benchmarks_call=True)
-        original_run = JITFunction.run
-
-        def run(kernel: Any, *args: Any, **kwargs: Any) -> Any:
-            return original_run(kernel, *args, **(kwargs | {"warmup": True}))
-
-        JITFunction.run = run
+        """Have Triton compile through this recorder, for a GPU that is not there."""
+        stub_driver.install(CAPABILITY)
         triton.compiler.compile = self._compile
         knobs.runtime.jit_cache_hook = self._over_the_cap
 
-    def begin(self) -> None:
-        """Start anew, with a fresh cap."""
-        self.kernels, self._started, self._portable = [], 0, False
-        self._mode = AsyncCompileMode(self._executor)
-        self._mode.__enter__()
+    def take(self) -> list[dict[str, Any]]:
+        """What was compiled since the last time; the cap begins anew."""
+        kernels = self._kernels
+        self._begin()
+        return kernels
 
-    def finish(self) -> list[dict[str, Any]]:
-        """Wait for all compiles; what the compiler raised is raised here."""
-        mode, self._mode = self._mode, None
-        if mode is not None:
-            try:
-                mode.__exit__(None, None, None)
-            finally:
-                active_mode.set(None)
-        return self.kernels
+    def _begin(self) -> None:
+        self._kernels: list[dict[str, Any]] = []
+        self._started, self._portable = 0, False
 
     def _over_the_cap(self, **_: Any) -> bool:
         self._started += 1
@@ -105,7 +83,7 @@ class CompileRecorder:
             **resource_usage(compiled.asm["cubin"]),
         }
         with self._lock:
-            self.kernels.append(kernel)
+            self._kernels.append(kernel)
 
 
 def resource_usage(cubin: bytes) -> dict[str, int]:
@@ -123,20 +101,20 @@ def resource_usage(cubin: bytes) -> dict[str, int]:
 
 def executors() -> dict[str, Execute]:
     """``compile``: the host code of one call, its kernels going to the compiler; ``finish``: wait for them all."""
-    recorder = CompileRecorder()
+    recorder, compile_pass = CompileRecorder(), CompilePass()
     recorder.install()
-    recorder.begin()
-    warmup.launch()
-    recorder.finish()
-    recorder.begin()
+    with compile_pass.compiling():
+        warmup.launch(torch.device("cpu"))
+    compile_pass.finish()
+    recorder.take()
 
-    def compile_call(entry: Callable[..., Any], message: dict[str, Any], arena: HostMapping) -> dict[str, Any]:
-        bound_call(entry, message, arena)()
+    def compile_call(entry: Callable[..., Any], message: dict[str, Any], arena: Mapping) -> dict[str, Any]:
+        with compile_pass.compiling():
+            bound_call(entry, message, arena)()
         return {"type": "returned", "launches": 0, "operations": [], "returned": None}
 
-    def finish(_entry: Callable[..., Any], _message: dict[str, Any], _arena: HostMapping) -> dict[str, Any]:
-        kernels = recorder.finish()
-        recorder.begin()
-        return {"type": "compiled", "kernels": kernels}
+    def finish(_entry: Callable[..., Any], _message: dict[str, Any], _arena: Mapping) -> dict[str, Any]:
+        compile_pass.finish()
+        return {"type": "compiled", "kernels": recorder.take()}
 
     return {"compile": compile_call, "finish": finish}

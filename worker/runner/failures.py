@@ -6,6 +6,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import torch
 from triton.compiler.errors import CompilationError
 from triton.runtime.errors import InterpreterError
 
@@ -18,11 +19,21 @@ def describe(error: BaseException, submission: Path) -> dict[str, Any]:
         return _kernel_failure(error, submission)
     root = _root(error)
     return {
-        "kind": "interpreter" if isinstance(error, InterpreterError) else "exception",
+        "kind": _kind(error),
         "exception": type(root).__name__[:100],
         "message": str(root)[:MESSAGE_CHARACTERS],
         "line": _line(root, submission) or _line(error, submission),
     }
+
+
+def _kind(error: BaseException) -> str:
+    if isinstance(error, InterpreterError):
+        return "interpreter"
+    if isinstance(error, torch.OutOfMemoryError):
+        return "device_memory"
+    if isinstance(error, torch.AcceleratorError):
+        return "device"
+    return "exception"
 
 
 def _root(error: BaseException) -> BaseException:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch.utils._python_dispatch import _disable_current_modes
 from triton.runtime import interpreter as triton_interpreter
 
 from worker.runner import stub_driver, warmup
-from worker.runner.memory import HostMapping
+from worker.runner.memory import Mapping
 from worker.runner.observer import OperationObserver
 from worker.runner.session import Execute, bound_call
 
@@ -29,7 +30,7 @@ class LaunchCounter:
 def install() -> LaunchCounter:
     """Patch the interpreter and return the counter of its launches."""
     counter = LaunchCounter()
-    stub_driver.install(90, benchmarks_call=False)
+    stub_driver.install(90)
     original_run = triton_interpreter.InterpretedFunction.run
     original_restore = triton_interpreter.GridExecutor._restore_args_dev
 
@@ -52,9 +53,9 @@ def install() -> LaunchCounter:
 def executors() -> dict[str, Execute]:
     """``call``: one call, with what it launched and which operations it used."""
     counter = install()
-    warmup.launch()
+    warmup.launch(torch.device("cpu"))
 
-    def call(entry: Callable[..., Any], message: dict[str, Any], arena: HostMapping) -> dict[str, Any]:
+    def call(entry: Callable[..., Any], message: dict[str, Any], arena: Mapping) -> dict[str, Any]:
         run = bound_call(entry, message, arena)
         before = counter.launches
         with OperationObserver() as observer:

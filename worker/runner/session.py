@@ -13,9 +13,9 @@ from typing import Any
 from worker.protocol.channel import Channel
 from worker.runner import loading
 from worker.runner.failures import describe
-from worker.runner.memory import HostMapping
+from worker.runner.memory import Mapping, map_arena
 
-Execute = Callable[[Callable[..., Any], dict[str, Any], HostMapping], dict[str, Any]]
+Execute = Callable[[Callable[..., Any], dict[str, Any], Mapping], dict[str, Any]]
 
 
 class Session:
@@ -30,7 +30,7 @@ class Session:
         self._submission = scratch / f"{loading.MODULE}.py"
         self._execute = execute
         self._entry: Callable[..., Any] | None = None
-        self._arena: HostMapping | None = None
+        self._arena: Mapping | None = None
 
     def serve(self) -> None:
         self._channel.send({"type": "ready"})
@@ -43,7 +43,7 @@ class Session:
     def _answer(self, message: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         try:
             if message["type"] == "map":
-                self._arena = HostMapping(descriptors[0], message["nbytes"])
+                self._arena = map_arena(descriptors[0], message["nbytes"], message["device"])
                 return {"type": "mapped"}
             if message["type"] == "load":
                 return self._load(message)
@@ -64,13 +64,13 @@ class Session:
             raise RuntimeError("no submission was loaded")
         return self._entry
 
-    def _required_arena(self) -> HostMapping:
+    def _required_arena(self) -> Mapping:
         if self._arena is None:
             raise RuntimeError("no arena was mapped")
         return self._arena
 
 
-def bound_call(entry: Callable[..., Any], call: dict[str, Any], arena: HostMapping) -> Callable[[], Any]:
+def bound_call(entry: Callable[..., Any], call: dict[str, Any], arena: Mapping) -> Callable[[], Any]:
     """The entry point with its tensors: inputs, then outputs."""
     return partial(entry, *(arena.tensor(view) for view in (*call["inputs"], *call["outs"])))
 

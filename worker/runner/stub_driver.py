@@ -11,15 +11,10 @@ from triton.runtime.driver import driver
 
 
 class StubDriver:
-    """What ``triton.autotune`` and ``JITFunction.run`` ask of a driver; every measurement gives 1 ms.
+    """What ``triton.autotune`` and ``JITFunction.run`` ask of a driver; every measurement gives 1 ms, unmade."""
 
-    ``benchmarks_call`` says whether a measurement makes its call: to compile every configuration it must, to
-    interpret one of them it need not.
-    """
-
-    def __init__(self, capability: int, *, benchmarks_call: bool) -> None:
+    def __init__(self, capability: int) -> None:
         self._target = GPUTarget("cuda", capability, 32)
-        self._benchmarks_call = benchmarks_call
 
     def get_current_target(self) -> GPUTarget:
         return self._target
@@ -37,7 +32,7 @@ class StubDriver:
         return torch.cpu
 
     def get_benchmarker(self) -> Callable[..., list[float]]:
-        return self._benchmark
+        return _benchmark
 
     def get_empty_cache_for_benchmark(self) -> torch.Tensor:
         return torch.empty(0)
@@ -45,12 +40,11 @@ class StubDriver:
     def clear_cache(self, cache: torch.Tensor) -> None:
         """There is no cache to clear."""
 
-    def _benchmark(self, call: Callable[[], Any], quantiles: list[float] | None = None, **_: Any) -> list[float]:
-        if self._benchmarks_call:
-            call()
-        return [1.0] * len(quantiles or [0.5])
+
+def _benchmark(_call: Callable[[], Any], quantiles: list[float] | None = None, **_: Any) -> list[float]:
+    return [1.0] * len(quantiles or [0.5])
 
 
-def install(capability: int, *, benchmarks_call: bool) -> None:
+def install(capability: int) -> None:
     """Make the stub Triton's active driver."""
-    driver.set_active(StubDriver(capability, benchmarks_call=benchmarks_call))
+    driver.set_active(StubDriver(capability))

@@ -105,6 +105,7 @@ def _caps(*names: str) -> list[str]:
 def _file_system(walls: Walls) -> Iterator[str]:
     for path in (*_SYSTEM, *_SYSTEM_FILES):
         if Path(path).exists():
+            yield from _parents(Path(path))
             yield from ("--ro-bind", path, path)
     for folder in _python_folders():
         yield from _parents(folder)
@@ -144,10 +145,10 @@ def _python_folders() -> list[Path]:
 def _package_folders() -> list[str]:
     """Where torch and what it needs are installed."""
     folders = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
-    for name in ("torch", "triton", "numpy", "pydantic"):
+    for name in ("torch", "triton", "numpy", "pydantic", "cuda"):
         spec = find_spec(name)
-        if spec is not None and spec.submodule_search_locations:
-            folders.append(str(Path(spec.submodule_search_locations[0]).parent))
+        if spec is not None:
+            folders += [str(Path(location).parent) for location in spec.submodule_search_locations or ()]
     return list(dict.fromkeys(folders))
 
 

@@ -6,7 +6,9 @@ import os
 import socket
 from pathlib import Path
 
+from graders.verdict import Lane
 from worker.protocol.channel import JUDGE_FRAME_BYTES, Channel
+from worker.sandbox.devices import gpu_nodes
 from worker.sandbox.process import SandboxedProcess, start
 from worker.sandbox.profile import Walls
 
@@ -19,11 +21,17 @@ _SCRATCH_MIB = 2048
 class JudgeProcess:
     """A warm judge. It sees no network, no data directory and none of our environment."""
 
-    def __init__(self, *, sandboxed: bool, log: int | None = None) -> None:
+    def __init__(self, lane: Lane, *, sandboxed: bool, log: int | None = None) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        walls = Walls(programs=_PROGRAMS, environment={}, scratch_mib=_SCRATCH_MIB, limited=False)
+        walls = Walls(
+            programs=_PROGRAMS,
+            environment={},
+            devices=gpu_nodes() if lane is Lane.GPU else (),
+            scratch_mib=_SCRATCH_MIB,
+            limited=False,
+        )
         try:
-            program = ["worker.judge", str(theirs.fileno())]
+            program = ["worker.judge", str(theirs.fileno()), lane.value]
             self.process: SandboxedProcess = start(walls, program, (theirs.fileno(),), output=log, sandboxed=sandboxed)
         finally:
             theirs.close()

@@ -9,6 +9,7 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
+from worker.sandbox.devices import gpu_nodes
 from worker.sandbox.process import SandboxedProcess, start
 from worker.sandbox.profile import Walls
 
@@ -18,7 +19,11 @@ PROGRAMS = {
     "worker/protocol": _WORKER / "protocol",
     "worker/runner": _WORKER / "runner",
 }
-_KIND_ENVIRONMENT = {"interpreter": {"TRITON_INTERPRET": "1"}, "compiler": {}}
+_KIND_ENVIRONMENT: dict[str, dict[str, str]] = {
+    "interpreter": {"TRITON_INTERPRET": "1"},
+    "compiler": {},
+    "gpu": {"CUDA_MODULE_LOADING": "LAZY"},
+}
 
 
 @dataclass
@@ -79,6 +84,7 @@ class RunnerPool:
         walls = Walls(
             programs=PROGRAMS,
             environment=_KIND_ENVIRONMENT[kind],
+            devices=gpu_nodes() if kind == "gpu" else (),
             scratch_mib=self._scratch_mib,
             tasks=self._tasks,
         )

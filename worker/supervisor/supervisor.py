@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from typing import Any, Protocol
 
@@ -24,6 +23,10 @@ _JUDGE_SLACK_S = 120.0
 
 class JudgeFailed(Exception):
     """The grading could not be done, by no fault of the submission: it may be tried again."""
+
+
+class DeviceFailed(JudgeFailed):
+    """The GPU did not answer a health kernel: no grading is to be tried here until it does."""
 
 
 class Cancelled(Exception):
@@ -99,7 +102,8 @@ class Supervisor:
                 case "report":
                     return Report.model_validate(message["report"])
                 case "failed":
-                    raise JudgeFailed(str(message["reason"]))
+                    failure = DeviceFailed if message["unhealthy"] else JudgeFailed
+                    raise failure(str(message["reason"]))
                 case "state":
                     listener.state(State(message["state"]))
                 case "case":
@@ -135,7 +139,7 @@ class Supervisor:
     def _ensure_judge(self) -> JudgeProcess:
         if self._judge is None or not self._judge.alive:
             self._drop_judge()
-            self._judge = JudgeProcess(sandboxed=self._sandboxed, log=os.dup(2))
+            self._judge = JudgeProcess(self.lane, sandboxed=self._sandboxed, log=2)
         return self._judge
 
     def _drop_judge(self) -> None:

@@ -6,12 +6,12 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.processes import wait_until
 from worker.protocol.channel import Channel
 from worker.sandbox import process as sandbox_process
 from worker.sandbox.profile import SandboxUnavailable, Walls, as_root
@@ -21,6 +21,7 @@ PROBES = Path(__file__).with_name("probes")
 SUPERVISOR = """
 import signal, socket, sys
 from pathlib import Path
+from tests.processes import wait_until
 from worker.protocol.channel import Channel
 from worker.sandbox.process import start
 from worker.sandbox.profile import Walls
@@ -113,7 +114,7 @@ def test_tasks_are_limited(tmp_path: Path) -> None:
 def test_killing_ends_every_descendant(tmp_path: Path) -> None:
     before = set(_processes_named("daemon_mark"))
     assert inside("daemon", tmp_path)["started"]
-    assert set(_processes_named("daemon_mark")) == before
+    wait_until(lambda: set(_processes_named("daemon_mark")) == before, "the daemon is gone", 2)
 
 
 def test_a_supervisor_that_is_killed_takes_the_sandbox_with_it(tmp_path: Path) -> None:
@@ -124,10 +125,7 @@ def test_a_supervisor_that_is_killed_takes_the_sandbox_with_it(tmp_path: Path) -
         assert starter.stdout.readline() == b"started\n"
         assert len(_processes_named(mark)) >= 2, "bubblewrap and what it runs"
         starter.kill()
-    deadline = time.monotonic() + 5
-    while any(pid != starter.pid for pid in _processes_named(mark)):
-        assert time.monotonic() < deadline, "the sandbox outlived its supervisor"
-        time.sleep(0.01)
+    wait_until(lambda: set(_processes_named(mark)) <= {starter.pid}, "nothing outlives its supervisor", 5)
 
 
 def test_the_self_test_chooses_tier_a() -> None:

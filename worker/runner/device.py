@@ -1,0 +1,92 @@
+"""The GPU lane: kernels are compiled and launched for real, and every call ends with the device at rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+from triton.runtime.jit import JITFunction
+
+from worker.runner import warmup
+from worker.runner.compile_pass import CompilePass
+from worker.runner.memory import Mapping
+from worker.runner.observer import OperationObserver
+from worker.runner.session import Execute, bound_call
+
+MAX_KERNELS = 64
+
+
+class LaunchRecorder:
+    """How often kernels were launched, and what each compiled kernel takes as the driver says."""
+
+    def __init__(self) -> None:
+        self.launches = 0
+        self.kernels: dict[int, dict[str, Any]] = {}
+        self._original_run = JITFunction.run
+
+    def install(self) -> None:
+        original_run = self._original_run
+
+        def run(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+            with _disable_current_modes():
+                compiled = original_run(kernel, *args, **kwargs)
+            if not kwargs.get("warmup"):
+                self.launches += 1
+                if id(compiled) not in self.kernels and len(self.kernels) < MAX_KERNELS:
+                    self._record(compiled)
+            return compiled
+
+        JITFunction.run = run
+
+    def uninstall(self) -> None:
+        JITFunction.run = self._original_run
+
+    def _record(self, compiled: Any) -> None:
+        metadata = getattr(compiled, "metadata", None)
+        if metadata is not None:
+            self.kernels[id(compiled)] = {
+                "name": str(metadata.name)[:100],
+                "target": f"sm_{metadata.target.arch}",
+                "num_warps": int(metadata.num_warps),
+                "num_stages": int(getattr(metadata, "num_stages", 0)) or None,
+                "registers": int(compiled.n_regs),
+                "spill_bytes": int(compiled.n_spills),
+                "shared_bytes": int(metadata.shared),
+            }
+
+
+def executors() -> dict[str, Execute]:
+    """``compile`` and ``finish``: a compile pass in threads; ``call``: one call, with what it launched."""
+    recorder = LaunchRecorder()
+    recorder.install()
+    warmup.launch(torch.device("cuda"))
+    torch.cuda.synchronize()
+    recorder.kernels.clear()
+    compile_pass = CompilePass()
+
+    def compile_call(entry: Callable[..., Any], message: dict[str, Any], arena: Mapping) -> dict[str, Any]:
+        with compile_pass.compiling():
+            bound_call(entry, message, arena)()
+        return {"type": "returned", "launches": 0, "operations": [], "returned": None}
+
+    def finish(_entry: Callable[..., Any], _message: dict[str, Any], _arena: Mapping) -> dict[str, Any]:
+        compile_pass.finish()
+        return {"type": "compiled", "kernels": []}
+
+    def call(entry: Callable[..., Any], message: dict[str, Any], arena: Mapping) -> dict[str, Any]:
+        run = bound_call(entry, message, arena)
+        before, known = recorder.launches, set(recorder.kernels)
+        with OperationObserver() as observer:
+            result = run()
+        torch.cuda.synchronize()
+        return {
+            "type": "returned",
+            "launches": recorder.launches - before,
+            "operations": sorted(observer.operations),
+            "returned": None if result is None else type(result).__name__[:100],
+            "kernels": [kernel for key, kernel in recorder.kernels.items() if key not in known],
+        }
+
+    return {"compile": compile_call, "finish": finish, "call": call}

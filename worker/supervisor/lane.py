@@ -1,0 +1,31 @@
+"""Which lane this machine can be: a GPU that a sandboxed kernel really ran on, else the interpreter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graders.verdict import Lane
+from worker.sandbox.devices import gpu_nodes
+from worker.supervisor.sandbox_choice import SandboxChoice, choose_sandbox
+
+STANDBY = {Lane.GPU: {"gpu": 2}, Lane.INTERPRETER: {"interpreter": 1, "compiler": 1}}
+"""Runners on standby by lane."""
+
+_PROBED = {Lane.GPU: "gpu", Lane.INTERPRETER: "interpreter"}
+
+
+@dataclass(frozen=True)
+class Post:
+    """What a worker is: its lane and its sandbox."""
+
+    lane: Lane
+    sandbox: SandboxChoice
+
+
+def choose_post(wanted_lane: str, wanted_sandbox: str) -> Post:
+    """``auto`` takes the GPU where there is one. Raises SandboxUnavailable when the lane cannot be had in a sandbox.
+
+    A GPU that is there and does not work is told, not passed over: its operator wants to know.
+    """
+    lane = Lane(wanted_lane) if wanted_lane != "auto" else Lane.GPU if gpu_nodes() else Lane.INTERPRETER
+    return Post(lane, choose_sandbox(wanted_sandbox, _PROBED[lane]))
