@@ -43,10 +43,13 @@ class Catalogue:
 
 
 class _Lenient(string.Formatter):
-    """Leaves a parameter that was not given visible as ``{name}``; reaches into no attribute or index."""
+    """Leaves a parameter that was not given visible as ``{name}``; reaches into no attribute or index; 30.0 is 30."""
 
     def get_field(self, field_name: str, args: object, kwargs: Mapping[str, object]) -> tuple[object, str]:  # noqa: ARG002
         return kwargs.get(field_name, "{" + field_name + "}"), field_name
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        return f"{value:g}" if isinstance(value, float) else str(super().format_field(value, format_spec))
 
 
 def flatten(text: str) -> dict[str, str]:

@@ -44,10 +44,13 @@ def transposed(values: torch.Tensor) -> Operand:
 def destination(like: Operand, *, row_stride: int | None = None, lead: int = 0) -> Destination:
     """An output of the input's shape and dtype, last stride 1, its own row stride.
 
-    The guard after it reaches as far as the input does, so that an output written with the input's strides
-    lands in the guard and is told so. ``lead`` is room for addresses that a mistake turns negative.
+    The guard after it takes what ordinary mistakes write there, so that they are told as such and crash nothing:
+    it reaches as far as the input does, for those who write with the input's strides, and holds the rest of a
+    block, for those who store without a mask. ``lead`` is room for addresses that a mistake turns negative.
     """
     rows, columns = like.values.shape
     stride = row_stride or max(columns, 1)
-    tail = GUARD if like.layout.sparse else GUARD + max(0, like.layout.numel - (rows - 1) * stride - columns)
+    beyond_input = like.layout.numel - (rows - 1) * stride - columns
+    rest_of_block = (1 << (columns - 1).bit_length()) - columns if columns else 0
+    tail = GUARD + max(0, beyond_input, rest_of_block)
     return Destination(like.values.dtype, Layout.of((rows, columns), (stride, 1), GUARD + lead, tail))

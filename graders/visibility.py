@@ -50,7 +50,13 @@ def visible_report(report: Report, *, staff: bool) -> Report:
         for diagnosis in report.diagnoses
         if told & set(diagnosis.cases)
     ]
-    return report.model_copy(update={"cases": shown, "diagnoses": diagnoses})
+    named = {diagnosis.misconception for diagnosis in diagnoses}
+    annotations = [
+        annotation
+        for annotation in report.annotations
+        if annotation.key != "annotation.misconception" or annotation.params.get("misconception") in named
+    ]
+    return report.model_copy(update={"cases": shown, "diagnoses": diagnoses, "annotations": annotations})
 
 
 def hidden_passed(report: Report) -> tuple[int, int]:

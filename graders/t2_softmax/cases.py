@@ -76,6 +76,11 @@ def one_peak(rows: int, columns: int) -> Values:
     return values
 
 
+def rows_of_different_scale(draw: Draw) -> torch.Tensor:
+    """Rows that share no maximum: one for several of them is wrong for the others."""
+    return draw.normal(4, 1000) + torch.tensor([[400.0], [-400.0], [0.0], [30.0]], device=draw.device)
+
+
 def near_minus_1e30(draw: Draw) -> torch.Tensor:
     """Below -1e30, with a maximum that stands in several places."""
     x = draw.uniform(3, 1000, low=-2e30, high=-1.1e30)
@@ -83,7 +88,7 @@ def near_minus_1e30(draw: Draw) -> torch.Tensor:
     return x
 
 
-def finite_except(values: Values, *rows: int) -> Values:
+def except_rows(values: Values, *rows: int) -> Values:
     """The given rows are all -inf."""
 
     def changed(draw: Draw) -> torch.Tensor:
@@ -94,18 +99,24 @@ def finite_except(values: Values, *rows: int) -> Values:
     return changed
 
 
+def rising(rows: int, columns: int) -> Values:
+    """The further along the row, the larger: the maximum comes late."""
+    ramp = torch.linspace(0.0, 20.0, columns)
+    return lambda draw: draw.normal(rows, columns, std=0.5) + ramp.to(draw.device)
+
+
 def causal(draw: Draw) -> torch.Tensor:
     """Row i sees columns 0 to i."""
     return draw.normal(16, 16).masked_fill(torch.ones(16, 16, device=draw.device).triu(1).bool(), -INF)
 
 
-def late_start(columns: int) -> Values:
-    """The first and the third row begin with a long stretch of -inf."""
+def late_start(rows: int, columns: int) -> Values:
+    """The first and the last row begin with a long stretch of -inf, and all of them rise."""
 
     def values(draw: Draw) -> torch.Tensor:
-        x = draw.normal(3, columns)
+        x = rising(rows, columns)(draw)
         x[0, : columns // 2 + draw.integer(0, columns // 4)] = -INF
-        x[2, : columns - draw.integer(1, 32)] = -INF
+        x[-1, : columns - draw.integer(1, 32)] = -INF
         return x
 
     return values
@@ -148,6 +159,7 @@ CASES: tuple[Case, ...] = (
     *(case(f"one_peak_n{n}", "all_negative", one_peak(3, n)) for n in (5, 1000, 1025)),
     case("up_to_1000", "large_magnitude", uniform(3, 1000, -1000.0, 1000.0)),
     case("wide_spread", "large_magnitude", normal(3, 781, std=20.0)),
+    case("rows_of_different_scale", "large_magnitude", rows_of_different_scale),
     case("offset_30000", "large_magnitude", normal(3, 1000, mean=30_000.0)),
     case("near_minus_1e30", "large_magnitude", near_minus_1e30),
     case("up_to_60000_fp16", "large_magnitude", uniform(3, 1000, -60_000.0, 60_000.0), dtype="float16"),
@@ -162,20 +174,23 @@ CASES: tuple[Case, ...] = (
     case("far_rows_of_out", "huge", normal(3, 1000), dtype="float16", out_stride=HUGE_STRIDE, out_lead=-WRAPPED),
     case("many_elements", "huge", windows(65_544, 32_776), dtype="float16", lanes=GPU_ONLY, device_gb=40.0),
     case("many_rows", "huge", normal(70_000, 8), lanes=GPU_ONLY),
-    case("one_row", "all_inf", finite_except(normal(5, 1000), 2)),
-    case("first_and_last_row", "all_inf", finite_except(normal(4, 781, mean=-5.0), 0, -1)),
-    case("whole_matrix", "all_inf", finite_except(normal(2, 1024), 0, 1)),
-    case("long_row", "all_inf", finite_except(normal(2, 16384), 1)),
+    case("one_row", "all_inf", except_rows(normal(5, 1000), 2)),
+    case("first_and_last_row", "all_inf", except_rows(normal(4, 781, mean=-5.0), 0, -1)),
+    case("whole_matrix", "all_inf", except_rows(normal(2, 1024), 0, 1)),
+    case("long_row", "all_inf", except_rows(rising(2, 16384), 1)),
     case("causal", "partial_inf", causal),
-    case("first_block", "partial_inf", late_start(5000)),
-    case("first_blocks_of_a_long_row", "partial_inf", late_start(65537)),
+    case("first_block", "partial_inf", late_start(3, 5000)),
+    case("first_blocks_of_a_long_row", "partial_inf", late_start(2, 65537)),
     case("one_finite", "partial_inf", one_finite),
     case("scattered", "partial_inf", scattered_inf),
     *(case(f"n{n}", "lengths", normal(3, n, gpu_rows=67)) for n in (1, 2, 3, 31, 1000, 1023, 1024, 1025)),
-    *(case(f"n{n}", "lengths", normal(2, n, gpu_rows=33)) for n in (4097, 16384, 50257, 65537, 100003)),
+    *(case(f"n{n}", "lengths", normal(2, n, gpu_rows=33)) for n in (4097, 16384)),
+    *(case(f"n{n}", "lengths", normal(1, n, gpu_rows=17)) for n in (50257, 65537, 100003)),
+    case("maximum_comes_late", "lengths", rising(2, 10_000)),
     case("single_row", "lengths", normal(1, 781)),
+    *(case(f"random_{t}", "dtypes", normal(3, 1000), dtype=t) for t in ("float16", "bfloat16")),
     *(case(f"over_11_{t}", "dtypes", uniform(3, 1000, 11.5, 40.0), dtype=t) for t in ("float16", "bfloat16")),
-    *(case(f"long_rows_{t}", "dtypes", normal(2, 20_000), dtype=t) for t in ("float16", "bfloat16")),
+    *(case(f"long_rows_{t}", "dtypes", rising(2, 20_000), dtype=t) for t in ("float16", "bfloat16")),
     case("x_unchanged", "contract", normal(3, 781), guards_inputs=True),
     case("all_written", "contract", normal(5, 1025), out_stride=1100),
     case("called_twice", "contract", normal(3, 1000), calls=2),

@@ -18,7 +18,7 @@ from graders.misconception import Misconception, Model
 
 INF = float("inf")
 NAN = float("nan")
-FIXED_BLOCKS = tuple(2**k for k in range(5, 17))
+FIXED_BLOCKS = tuple(1 << k for k in range(5, 17))
 FINITE_PADDINGS = (-1e3, -1e4, -65504.0, -1e5, -1e6, -1e9, -1e10, -1e20, -1e30)
 LARGEST_MODELLED = 1 << 24
 """Elements above which a model costs more than it tells."""
@@ -196,11 +196,6 @@ def far_from_zero(call: Call) -> bool:
     return bool(((peak.abs() > 60) & peak.isfinite()).any())
 
 
-def far_below_zero(call: Call) -> bool:
-    peak = peaks(call)
-    return bool(((peak < -60) & peak.isfinite()).any())
-
-
 def has_16_bits(call: Call) -> bool:
     return call.outs[0].dtype.itemsize == 2
 
@@ -255,7 +250,7 @@ MISCONCEPTIONS: tuple[Misconception, ...] = (
     ),
     mistake(
         "max_from_zero",
-        far_below_zero,
+        far_from_zero,
         tuple(partial(max_from_zero, guarded=guarded) for guarded in EITHER),
         r"tl\.zeros|\bm\w*\s*=\s*0(\.0*)?\s*$|tl\.maximum\([^)]*\b0",
     ),

@@ -1,0 +1,19 @@
+# expect: compile_error
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, x_rs, x_cs, out_rs, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    cols = tl.arange(0, BLOCK)
+    mask = cols < N
+    x = tl.load(x_ptr + row * x_rs + cols * x_cs, mask=mask, other=-float("inf")).to(tl.float32)
+    e = tl.exponential(x - tl.amax(x, axis=0))
+    tl.store(out_ptr + row * out_rs + cols, (e / tl.sum(e, axis=0)).to(out_ptr.dtype.element_ty), mask=mask)
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
+    M, N = x.shape
+    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N), num_warps=8)

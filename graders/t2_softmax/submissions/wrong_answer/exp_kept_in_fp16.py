@@ -1,0 +1,26 @@
+# expect: wrong_answer
+# fails: huge, dtypes
+# misconception: sixteen_bits
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, x_rs, x_cs, out_rs, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    cols = tl.arange(0, BLOCK)
+    mask = cols < N
+    x = tl.load(x_ptr + row * x_rs + cols * x_cs, mask=mask, other=-float("inf"))
+    x32 = x.to(tl.float32)
+    m = tl.max(x32, axis=0)
+    m = tl.where(m == -float("inf"), 0.0, m)
+    e = tl.exp(x32 - m).to(x.dtype)  # halves the registers
+    s = tl.sum(e.to(tl.float32), axis=0)
+    s = tl.where(s == 0.0, 1.0, s)
+    tl.store(out_ptr + row * out_rs + cols, (e / s).to(x.dtype), mask=mask)
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
+    M, N = x.shape
+    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N), num_warps=8)
