@@ -66,9 +66,9 @@ def load_drill(root: Path, slug: str) -> Drill:
     if manifest.slug != slug:
         raise DrillError(f"drill.toml: slug is {manifest.slug!r}, but the folder is {slug!r}")
     _forget(slug)
+    numerics = _module(oracle_file, f"reference.{slug}", folder)
     cases = _module(folder / "cases.py", f"graders.{slug}.cases", folder)
     mistakes = _module(folder / "misconceptions.py", f"graders.{slug}.misconceptions", folder)
-    numerics = _module(oracle_file, f"reference.{slug}", folder)
     drill = Drill(
         slug=slug,
         manifest=manifest,
