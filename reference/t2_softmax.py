@@ -29,7 +29,7 @@ def oracle(x: torch.Tensor) -> torch.Tensor:
     for start in range(0, rows if columns else 0, step):
         block = x[start : start + step].double()
         peak = block.amax(1, keepdim=True)  # NaN if any is: so is the row
-        weight = block.sub_(peak.masked_fill(peak == -torch.inf, 0.0)).exp_()
+        weight = (block - peak.masked_fill(peak == -torch.inf, 0.0)).exp_()
         total = weight.sum(1, keepdim=True)
         y[start : start + step] = weight.div_(total.masked_fill_(total == 0, 1.0))
     return y
