@@ -25,6 +25,7 @@ from graders.cases import Case
 from graders.catalogue import LOCALES, Catalogue, flatten, judge_catalogue
 from graders.manifest import Manifest, ManifestError, parse_manifest
 from graders.misconception import Misconception
+from graders.timed import TimedShape
 from graders.tolerance import Policy, policy_for
 
 T = TypeVar("T")
@@ -40,7 +41,8 @@ class Drill:
     """A drill, validated.
 
     ``oracle(*inputs)`` gives the right outputs in float64, always as a tuple; ``entry_point`` is the reference,
-    called as a submission is; ``catalogue`` has the judge's sentences and the drill's.
+    called as a submission is; ``catalogue`` has the judge's sentences and the drill's. ``count_wrong(*inputs, *outs,
+    relative)``, where there is one, does the oracle's and the policy's work in one kernel: a count on the device.
     """
 
     slug: str
@@ -53,6 +55,8 @@ class Drill:
     catalogue: Catalogue
     folder: Path
     reference: Path
+    shapes: tuple[TimedShape, ...] = ()
+    count_wrong: Callable[..., torch.Tensor] | None = None
 
 
 def load_drill(root: Path, slug: str) -> Drill:
@@ -80,6 +84,8 @@ def load_drill(root: Path, slug: str) -> Drill:
         catalogue=judge_catalogue().extended({locale: _text(folder, f"sentences.{locale}.toml") for locale in LOCALES}),
         folder=folder,
         reference=oracle_file,
+        shapes=_shapes(manifest, folder),
+        count_wrong=getattr(numerics, "count_wrong", None),
     )
     _check_cases(drill)
     _check_texts(drill)
@@ -91,6 +97,16 @@ def _manifest(folder: Path) -> Manifest:
         return parse_manifest(_text(folder, "drill.toml"))
     except ManifestError as error:
         raise DrillError(f"drill.toml: {error}") from error
+
+
+def _shapes(manifest: Manifest, folder: Path) -> tuple[TimedShape, ...]:
+    if manifest.performance is None:
+        return ()
+    module = _module(folder / "performance.py", f"graders.{manifest.slug}.performance", folder)
+    shapes = _tuple_of(TimedShape, module, "SHAPES", "performance.py")
+    if not shapes:
+        raise DrillError("performance.py: SHAPES is empty, but drill.toml has points for performance")
+    return shapes
 
 
 def _policy(manifest: Manifest) -> Policy:

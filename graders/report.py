@@ -181,6 +181,8 @@ class ShapeTiming(_Model):
     reference_us: float
     torch_us: float | None = None
     ratio: float
+    half_width: float = Field(description="Of the ratio, relative, at 95 %.")
+    rounds: int
     gbps: float
     fraction_of_copy: float
     kernels: list[MeasuredKernel] = []

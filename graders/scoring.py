@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -26,6 +27,17 @@ def share_points(manifest: Manifest, categories: Sequence[str]) -> tuple[float, 
         shares.append((share + (met[name] < rest)) / UNITS)
         met[name] += 1
     return tuple(shares)
+
+
+def performance_points(ratios: Sequence[float], maximum: float) -> float:
+    """Points for the ratios reference time / submission's time, one a shape.
+
+    ``maximum · clip((g - 0.4) / 0.55, 0, 1)`` with g the geometric mean of the ratios, each clipped to [0.05, 1.25]:
+    95 % of the reference's speed earns all, 40 % nothing, and no single shape can pay for the others.
+    """
+    logs = [math.log(min(max(ratio, 0.05), 1.25)) for ratio in ratios]
+    mean = math.exp(sum(logs) / len(logs))
+    return round(maximum * min(max((mean - 0.4) / 0.55, 0.0), 1.0) * UNITS) / UNITS
 
 
 def add_up(points: Sequence[float]) -> float:

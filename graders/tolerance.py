@@ -21,6 +21,11 @@ _EXPONENT_BITS = 0x7FF0_0000_0000_0000
 class Policy(Protocol):
     """A bound on the error of every element."""
 
+    @property
+    def relative(self) -> float:
+        """The relative part of the bound."""
+        ...
+
     def bound(self, expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         """The largest allowed ``|output - expected|``: float64, expected's shape.
 

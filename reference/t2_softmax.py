@@ -96,3 +96,60 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     block = triton.next_power_of_2(columns)
     warps = 4 if block <= 2048 else 8 if block <= 8192 else 16
     _softmax_in_block[(rows,)](*arguments, BLOCK=block, num_warps=warps)
+
+
+@triton.jit
+def _rounding(expected, DTYPE: tl.constexpr):
+    """float32: its smallest normal number, so that results may be flushed to zero. 16-bit: half an ulp."""
+    if tl.float32 == DTYPE:
+        return expected * 0.0 + 1.1754943508222875e-38
+    power = (expected.to(tl.int64, bitcast=True) & 0x7FF0000000000000).to(tl.float64, bitcast=True)
+    if tl.float16 == DTYPE:
+        return tl.maximum(power, 6.103515625e-05) * (0.5 * 0.0009765625)
+    return tl.maximum(power, 1.1754943508222875e-38) * (0.5 * 0.0078125)
+
+
+@triton.jit
+def _count_wrong_in_row(
+    x_ptr, y_ptr, wrong_ptr, x_row_stride, y_row_stride, columns, RELATIVE: tl.constexpr, BLOCK: tl.constexpr
+):
+    """One row in float64: maximum and sum in a first pass, every element against its bound in a second."""
+    row = tl.program_id(0).to(tl.int64)
+    x_row, y_row = x_ptr + row * x_row_stride, y_ptr + row * y_row_stride
+    peak = tl.full((), -float("inf"), tl.float64)
+    total = tl.full((), 0.0, tl.float64)
+    for start in range(0, columns, BLOCK):
+        column = start + tl.arange(0, BLOCK)
+        x = tl.load(x_row + column, mask=column < columns, other=-float("inf")).to(tl.float64)
+        higher = tl.maximum(peak, tl.max(x, axis=0))
+        base = _finite_base(higher)
+        total = total * tl.exp(peak - base) + tl.sum(tl.exp(x - base), axis=0)
+        peak = higher
+    base = _finite_base(peak)
+    divisor = tl.where(total == 0, 1.0, total)
+    wrong = tl.full((), 0, tl.int64)
+    for start in range(0, columns, BLOCK):
+        column = start + tl.arange(0, BLOCK)
+        inside = column < columns
+        x = tl.load(x_row + column, mask=inside, other=-float("inf")).to(tl.float64)
+        y = tl.load(y_row + column, mask=inside, other=0.0).to(tl.float64)
+        expected = tl.exp(x - base) / divisor
+        bound = expected * RELATIVE + _rounding(expected, y_ptr.dtype.element_ty)
+        right = tl.abs(y - expected) <= bound  # false for NaN
+        wrong += tl.sum((inside & (right == 0)).to(tl.int64), axis=0)
+    tl.store(wrong_ptr + row, wrong)
+
+
+def count_wrong(x: torch.Tensor, y: torch.Tensor, relative: float) -> torch.Tensor:
+    """How many elements of ``y`` (M×N) are no softmax of ``x`` within the policy ``one_rounding``.
+
+    Both have last stride 1, and x has finite entries only: the random inputs of a measurement. An int64 scalar on
+    their device. ``tests/reference`` holds it against ``oracle`` and ``graders.compare``.
+    """
+    rows, columns = x.shape
+    wrong = torch.empty(rows, dtype=torch.int64, device=x.device)
+    block = min(triton.next_power_of_2(columns), 2048)
+    _count_wrong_in_row[(rows,)](
+        x, y, wrong, x.stride(0), y.stride(0), columns, RELATIVE=relative, BLOCK=block, num_warps=4
+    )
+    return wrong.sum()

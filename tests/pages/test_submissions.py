@@ -246,6 +246,8 @@ def test_measured_speed_is_a_table(site: Site) -> None:
         ratio=0.976,
         gbps=2619.5,
         fraction_of_copy=0.91,
+        half_width=0.004,
+        rounds=20,
     )
     performance = Performance(
         status=PerformanceStatus.MEASURED, points=30, max_points=40, ratio=0.98, ratio_ci=(0.97, 0.99), shapes=[shape]

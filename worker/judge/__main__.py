@@ -16,6 +16,7 @@ from worker.judge.device import DeviceUnhealthy, device_of
 from worker.judge.grading import Grading
 from worker.judge.packages import Packages
 from worker.judge.supervisor_link import SupervisorLink
+from worker.judge.timing.calibration import Calibration, calibrate
 from worker.protocol.channel import JUDGE_FRAME_BYTES, Channel, PeerGone, from_descriptor
 
 
@@ -23,21 +24,23 @@ def main(arguments: list[str]) -> None:
     torch.set_num_threads(1)
     channel = from_descriptor(int(arguments[0]), JUDGE_FRAME_BYTES, max_descriptors=2)
     packages = Packages(Path(os.environ["TMPDIR"]) / "packages")
-    device_of(Lane(arguments[1])).require_health()
+    device = device_of(Lane(arguments[1]))
+    device.require_health()
+    calibration = calibrate(device.torch) if device.lane is Lane.GPU else None
     channel.send({"type": "ready"})
     with contextlib.suppress(PeerGone):
         while True:
-            _serve_one(channel, packages)
+            _serve_one(channel, packages, calibration)
 
 
-def _serve_one(channel: Channel, packages: Packages) -> None:
+def _serve_one(channel: Channel, packages: Packages, calibration: Calibration | None) -> None:
     """One job. A failure of ours is told, never turned into a verdict: the supervisor decides what follows."""
     message, (package,) = channel.receive()
     try:
         job = Job.model_validate(message["job"])
         link = SupervisorLink(channel, job.limits)
         drill = packages.drill(job.slug, job.digest, package)
-        link.report(Grading(job, drill, link).run())
+        link.report(Grading(job, drill, link, calibration).run())
     except PeerGone:
         raise
     except Exception as error:

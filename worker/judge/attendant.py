@@ -69,6 +69,18 @@ class Attendant:
         """Have the loaded runner answer ``message`` in time; ``late_key`` is the cause when it does not."""
         return self._ask(message, timeout_s, late_key)
 
+    @property
+    def elapsed_s(self) -> float:
+        """From the last question to its answer, by the judge's clock."""
+        return self._loaded_runner().elapsed_s
+
+    def pause(self) -> None:
+        """Stop the runner's processes until ``resume``."""
+        self._link.pause(self._loaded_runner())
+
+    def resume(self) -> None:
+        self._link.resume(self._loaded_runner())
+
     def take_output(self) -> str | None:
         """What the submission printed since the last time, clipped."""
         if self._runner is not None:

@@ -22,24 +22,28 @@ from worker.judge.device import device_of
 from worker.judge.outcome import Stopped
 from worker.judge.report_builder import ReportBuilder
 from worker.judge.supervisor_link import Kind, SupervisorLink
+from worker.judge.timing.calibration import Calibration
+from worker.judge.timing.contestant import Refused
+from worker.judge.timing.measure import Measurement, WrongOutput
 
 
 class Grading:
     """Compiles, tests and reports on one submission."""
 
-    def __init__(self, job: Job, drill: Drill, link: SupervisorLink) -> None:
-        self._job, self._drill, self._link = job, drill, link
+    def __init__(self, job: Job, drill: Drill, link: SupervisorLink, calibration: Calibration | None) -> None:
+        self._job, self._drill, self._link, self._calibration = job, drill, link, calibration
         self._device = device_of(job.lane)
         self._builder = ReportBuilder(job, drill, self._device, datetime.now(UTC))
         deadline = time.monotonic() + job.limits.grading_s
         entry = drill.manifest.entry_point
 
-        def attendant(kind: Kind) -> Attendant:
-            return Attendant(link, kind, job.source, entry, job.limits, deadline)
+        def attendant(kind: Kind, source: str = job.source) -> Attendant:
+            return Attendant(link, kind, source, entry, job.limits, deadline)
 
         on_gpu = job.lane is Lane.GPU
         self._tester = attendant("gpu" if on_gpu else "interpreter")
         compiler = self._tester if on_gpu else attendant("compiler")
+        self._reference = attendant("reference", drill.reference.read_text("utf-8"))
         self._arenas = arenas_on(self._device.torch)
         self._compile_check = CompileCheck(compiler, entry, job.limits, self._arenas)
         self._cases = CaseRunner(drill, self._tester, job.limits, job.seed, self._device, self._arenas)
@@ -58,6 +62,7 @@ class Grading:
         finally:
             self._compile_check.close()
             self._tester.close()
+            self._reference.close()
             self._arenas.close()
 
     def _test(self, unfinished: Stopped | None) -> Report:
@@ -75,7 +80,26 @@ class Grading:
             return self._builder.stopped(unfinished)
         with self._builder.phase("diagnose"):
             diagnoses = diagnose(self._drill.misconceptions, self._evidence, self._job.source, self._drill.policy)
+        if self._calibration is not None and self._drill.shapes and self._builder.all_passed:
+            self._link.state(State.MEASURING)
+            with self._builder.phase("measure"):
+                failed = self._measure(self._calibration)
+            if failed is not None:
+                return self._builder.failed_while_measured(failed)
         return self._builder.finished(diagnoses)
+
+    def _measure(self, calibration: Calibration) -> Stopped | None:
+        """Time what passed every case. A wrong timed output, or a call that fails, is a finding like any other."""
+        limits, seed = self._job.limits, self._job.seed
+        measurement = Measurement(self._drill, self._tester, self._reference, calibration, limits, seed)
+        try:
+            self._builder.performance = measurement.run()
+        except WrongOutput as wrong:
+            cause = Cause(key=wrong.reason.key, params=wrong.reason.params)
+            return Stopped(Verdict.WRONG_ANSWER, cause)
+        except Refused as refused:
+            return refused.stopped
+        return None
 
     def _compile(self) -> CompileFindings:
         calls = [draw_call(case, self._job.seed, self._device) for case in _diverse(self._compiled())]

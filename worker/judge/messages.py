@@ -77,12 +77,18 @@ class Compiled(_Said):
     kernels: Annotated[list[CompiledKernel], Field(max_length=64)]
 
 
+class Went(_Said):
+    """A timed round's calls were made and the device is at rest, says the runner: the clock says what it cost."""
+
+    type: Literal["went"]
+
+
 class Failed(_Said):
     type: Literal["failed"]
     failure: Failure
 
 
-Said = Ready | Loaded | Mapped | Returned | Compiled | Failed
+Said = Ready | Loaded | Mapped | Returned | Compiled | Went | Failed
 
 _ADAPTER: TypeAdapter[Said] = TypeAdapter(Annotated[Said, Field(discriminator="type")])
 

@@ -68,16 +68,17 @@ class _Place:
     def nbytes(self) -> int:
         return self.layout.numel * self.dtype.itemsize
 
-    def message(self) -> dict[str, Any]:
-        layout = self.layout
-        return {
-            "dtype": str(self.dtype).removeprefix("torch."),
-            "offset": self.offset,
-            "numel": layout.numel,
-            "lead": layout.lead,
-            "shape": list(layout.shape),
-            "strides": list(layout.strides),
-        }
+
+def view_message(dtype: torch.dtype, layout: Layout, offset: int) -> dict[str, Any]:
+    """A view as a runner is told it: ``offset`` of its storage in bytes, the rest in elements."""
+    return {
+        "dtype": str(dtype).removeprefix("torch."),
+        "offset": offset,
+        "numel": layout.numel,
+        "lead": layout.lead,
+        "shape": list(layout.shape),
+        "strides": list(layout.strides),
+    }
 
 
 class Plan:
@@ -97,8 +98,8 @@ class Plan:
     def views(self) -> dict[str, list[dict[str, Any]]]:
         """The call as a runner is told it."""
         return {
-            "inputs": [place.message() for place in self.places if not place.is_out],
-            "outs": [place.message() for place in self.places if place.is_out],
+            "inputs": [_told(place) for place in self.places if not place.is_out],
+            "outs": [_told(place) for place in self.places if place.is_out],
         }
 
 
@@ -112,10 +113,10 @@ class Placement:
         for operand, storage in zip(call.inputs, self._pristine, strict=False):
             operand.place(storage)
         for place, storage in self._outs():
-            poison = _poison(place.dtype, generator)
+            poison = poison_bits(place.dtype, generator)
             self._poison.append(poison)
             for start, length in place.windows:
-                _bits(storage[start : start + length]).fill_(poison)
+                bits(storage[start : start + length]).fill_(poison)
         for place, storage in zip(plan.places, self._pristine, strict=True):
             shared = self._shared(place)
             for start, length in place.windows:
@@ -133,13 +134,13 @@ class Placement:
             shared = self._shared(place)
             for start, length in place.windows:
                 after[start : start + length] = shared[start : start + length]
-            view = _bits(place.layout.view(after))
+            view = bits(place.layout.view(after))
             if place.is_out:
                 outs.append(place.layout.view(after).clone(memory_format=torch.contiguous_format))
-                unwritten.append(_bits(outs[-1]) == next(poisons))
+                unwritten.append(bits(outs[-1]) == next(poisons))
             elif changed is None:
-                changed = _input_change(place, view, _bits(place.layout.view(pristine)))
-            view.copy_(_bits(place.layout.view(pristine)))
+                changed = _input_change(place, view, bits(place.layout.view(pristine)))
+            view.copy_(bits(place.layout.view(pristine)))
             outside = outside or _outside_write(place, after, pristine)
         outside = outside or self._stray_write()
         return Collected(tuple(outs), tuple(unwritten), outside, changed)
@@ -174,6 +175,10 @@ class Placement:
         return OutsideWrite(place.name, (byte - place.offset) // place.dtype.itemsize - place.layout.lead)
 
 
+def _told(place: _Place) -> dict[str, Any]:
+    return view_message(place.dtype, place.layout, place.offset)
+
+
 def _windows(operand: Operand | Destination) -> tuple[tuple[int, int], ...]:
     """What of a storage is placed and compared, as ``(start, length)``: all of it, or the rows of a sparse one."""
     layout = operand.layout
@@ -191,7 +196,7 @@ def _window(layout: Layout, start: int, length: int) -> tuple[int, int]:
     return first, last - first
 
 
-def _poison(dtype: torch.dtype, generator: torch.Generator) -> int:
+def poison_bits(dtype: torch.dtype, generator: torch.Generator) -> int:
     """The bits of a quiet NaN with a random payload, as a signed integer of the dtype's width."""
     base, payload_bits = _QUIET_NAN[dtype]
     highest, device = 1 << min(payload_bits, 30), generator.device
@@ -199,7 +204,8 @@ def _poison(dtype: torch.dtype, generator: torch.Generator) -> int:
     return base | payload
 
 
-def _bits(tensor: torch.Tensor) -> torch.Tensor:
+def bits(tensor: torch.Tensor) -> torch.Tensor:
+    """The same memory as integers, so that NaNs compare."""
     return tensor.view(_BITS[tensor.element_size()])
 
 
@@ -213,7 +219,7 @@ def _input_change(place: _Place, after: torch.Tensor, before: torch.Tensor) -> I
 def _outside_write(place: _Place, after: torch.Tensor, pristine: torch.Tensor) -> OutsideWrite | None:
     """A changed element that the view does not cover; the view itself has been put back."""
     for start, length in place.windows:
-        now, before = _bits(after[start : start + length]), _bits(pristine[start : start + length])
+        now, before = bits(after[start : start + length]), bits(pristine[start : start + length])
         if not torch.equal(now, before):
             first = int((now != before).nonzero()[0])
             return OutsideWrite(place.name, start + first - place.layout.lead)

@@ -27,7 +27,7 @@ from graders.report import (
     Severity,
     Timeline,
 )
-from graders.scoring import category_results, total
+from graders.scoring import add_up, category_results, total
 from graders.verdict import CaseStatus, Lane, State, Verdict, foremost
 from worker.job import Job
 from worker.judge.case_run import Finding
@@ -49,6 +49,7 @@ class ReportBuilder:
         self.cases: list[CaseResult] = []
         self.kernels: list[KernelResources] = []
         self.output: str | None = None
+        self.performance: Performance | None = None
 
     @property
     def all_passed(self) -> bool:
@@ -108,6 +109,10 @@ class ReportBuilder:
         annotation = stopped.annotation()
         if annotation is not None:
             self._annotations.append(annotation)
+        return self._report(stopped.verdict, cause=stopped, diagnoses=[], void=True)
+
+    def failed_while_measured(self, stopped: Stopped) -> Report:
+        """The report of a submission that passed every case and failed at a timed shape: its points stay."""
         return self._report(stopped.verdict, cause=stopped, diagnoses=[])
 
     def finished(self, diagnoses: list[Diagnosis]) -> Report:
@@ -135,11 +140,17 @@ class ReportBuilder:
             shown = annotation.model_copy(update={"key": "annotation.exception", "params": params})
         self._annotations.append(shown)
 
-    def _report(self, verdict: Verdict, cause: Stopped | None, diagnoses: list[Diagnosis]) -> Report:
+    def _report(
+        self, verdict: Verdict, cause: Stopped | None, diagnoses: list[Diagnosis], *, void: bool = False
+    ) -> Report:
         categories = category_results(self._drill.manifest, self.cases)
         score, max_score = total(categories)
-        if cause is not None:
+        if void:
             score, max_score = 0.0, self._reachable()
+        if self.performance is not None:
+            score = add_up([score, self.performance.points])
+        if self._device.lane is Lane.GPU:
+            max_score = add_up([max_score, self._drill.manifest.performance_points])
         finished_at = datetime.now(UTC)
         return Report(
             id=self._job.id,
@@ -167,7 +178,7 @@ class ReportBuilder:
             diagnoses=diagnoses,
             kernels=self.kernels,
             output=self.output,
-            performance=self._performance(),
+            performance=self.performance or self._not_measured(verdict),
         )
 
     def _reachable(self) -> float:
@@ -189,14 +200,18 @@ class ReportBuilder:
 
     def _notices(self) -> list[Message]:
         notices = [] if self._job.lane is Lane.GPU else [Message(key="notice.interpreter")]
-        if self._drill.manifest.performance_points:
+        if self._drill.manifest.performance_points and self._device.lane is not Lane.GPU:
             points = self._drill.manifest.performance_points
             notices.append(Message(key="notice.pending_points", params={"points": points}))
         if self._job.sandbox == UNSANDBOXED:
             notices.append(Message(key="notice.unsandboxed"))
         return notices
 
-    def _performance(self) -> Performance:
+    def _not_measured(self, verdict: Verdict) -> Performance:
+        if self._device.lane is Lane.GPU:
+            key = "performance.not_accepted" if verdict is not Verdict.ACCEPTED else "performance.no_shapes"
+            points = self._drill.manifest.performance_points
+            return Performance(status=PerformanceStatus.NOT_REACHED, reason=Message(key=key), max_points=points)
         return Performance(
             status=PerformanceStatus.NOT_MEASURED,
             reason=Message(key="performance.no_gpu"),

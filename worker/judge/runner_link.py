@@ -37,6 +37,8 @@ class RunnerLink:
         self._kept_bytes = kept_bytes
         self._printed = 0
         self._limit_bytes = limit_bytes
+        self._asked_at = time.perf_counter()
+        self.elapsed_s = 0.0  # from the last question to its answer, by the judge's clock
         os.set_blocking(output, False)
 
     def ask(self, message: dict[str, Any], timeout_s: float, descriptors: tuple[int, ...] = ()) -> Said:
@@ -44,6 +46,7 @@ class RunnerLink:
 
         Raises RunnerTimedOut, RunnerGone, OutputExceeded, or ProtocolError for an answer of the wrong form.
         """
+        self._asked_at = time.perf_counter()
         try:
             self._channel.send(message, descriptors)
         except PeerGone as gone:
@@ -60,6 +63,7 @@ class RunnerLink:
             while True:
                 arrived = self._channel.pop()
                 if arrived is not None:
+                    self.elapsed_s = time.perf_counter() - self._asked_at
                     self.drain()
                     return parse(arrived[0])
                 remaining = deadline - time.monotonic()

@@ -11,7 +11,7 @@ from graders.verdict import State
 from worker.judge.runner_link import RunnerLink
 from worker.protocol.channel import RUNNER_FRAME_BYTES, Channel, from_descriptor
 
-Kind = Literal["interpreter", "compiler", "gpu"]
+Kind = Literal["interpreter", "compiler", "gpu", "reference"]
 END_WAIT_S = 15.0
 START_WAIT_S = 60.0
 
@@ -51,6 +51,15 @@ class SupervisorLink:
         message, _ = self._expect("runner_ended")
         runner.close()
         return Ended(message["reason"], message["returncode"])
+
+    def pause(self, runner: RunnerLink) -> None:
+        """Stop the runner's processes; what it left on the device goes on."""
+        self._channel.send({"type": "pause_runner", "id": runner.id})
+        self._expect("runner_paused")
+
+    def resume(self, runner: RunnerLink) -> None:
+        self._channel.send({"type": "resume_runner", "id": runner.id})
+        self._expect("runner_resumed")
 
     def state(self, state: State) -> None:
         self._channel.send({"type": "state", "state": state})

@@ -15,6 +15,7 @@ KINDS = {
     "interpreter": "worker.runner.interpreter",
     "compiler": "worker.runner.compiling",
     "gpu": "worker.runner.device",
+    "reference": "worker.runner.device",
 }
 """What a runner can be. The module is imported by name: each one patches Triton in its own way."""
 

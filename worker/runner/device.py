@@ -14,6 +14,7 @@ from worker.runner.compile_pass import CompilePass
 from worker.runner.memory import Mapping
 from worker.runner.observer import OperationObserver
 from worker.runner.session import Execute, bound_call
+from worker.runner.timing import TimedCalls
 
 MAX_KERNELS = 64
 
@@ -89,4 +90,11 @@ def executors() -> dict[str, Execute]:
             "kernels": [kernel for key, kernel in recorder.kernels.items() if key not in known],
         }
 
-    return {"compile": compile_call, "finish": finish, "call": call}
+    timed = TimedCalls()
+
+    def prepare(entry: Callable[..., Any], message: dict[str, Any], arena: Mapping) -> dict[str, Any]:
+        recorder.uninstall()
+        return timed.prepare(entry, message, arena)
+
+    executors = {"compile": compile_call, "finish": finish, "call": call}
+    return executors | timed.executors() | {"prepare": prepare}

@@ -56,13 +56,23 @@ class SandboxedProcess:
         signal that bubblewrap's end would send it is the sandboxed program's to lose.
         """
         if self._popen.poll() is None:
-            for pid in reversed(_tree(self._popen.pid)):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            self._signal(signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._popen.wait(KILL_WAIT_S)
         if self._bare_scratch is not None:
             shutil.rmtree(self._bare_scratch, ignore_errors=True)
+
+    def pause(self) -> None:
+        """SIGSTOP the whole tree."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        for pid in reversed(_tree(self._popen.pid)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def wait(self, timeout_s: float) -> int | None:
         """The exit status, or None when it still runs after ``timeout_s``."""

@@ -8,7 +8,7 @@ from graders.verdict import Lane
 from worker.sandbox.devices import gpu_nodes
 from worker.supervisor.sandbox_choice import SandboxChoice, choose_sandbox
 
-STANDBY = {Lane.GPU: {"gpu": 2}, Lane.INTERPRETER: {"interpreter": 1, "compiler": 1}}
+STANDBY = {Lane.GPU: {"gpu": 2, "reference": 1}, Lane.INTERPRETER: {"interpreter": 1, "compiler": 1}}
 """Runners on standby by lane."""
 
 _PROBED = {Lane.GPU: "gpu", Lane.INTERPRETER: "interpreter"}

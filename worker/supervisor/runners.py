@@ -19,10 +19,13 @@ PROGRAMS = {
     "worker/protocol": _WORKER / "protocol",
     "worker/runner": _WORKER / "runner",
 }
+_REFERENCE = {"reference": _WORKER.parent / "reference"}
+_ON_GPU = ("gpu", "reference")
 _KIND_ENVIRONMENT: dict[str, dict[str, str]] = {
     "interpreter": {"TRITON_INTERPRET": "1"},
     "compiler": {},
     "gpu": {"CUDA_MODULE_LOADING": "LAZY"},
+    "reference": {"CUDA_MODULE_LOADING": "LAZY"},
 }
 
 
@@ -82,9 +85,9 @@ class RunnerPool:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         read_end, write_end = os.pipe2(os.O_CLOEXEC)
         walls = Walls(
-            programs=PROGRAMS,
+            programs=PROGRAMS | _REFERENCE if kind == "reference" else PROGRAMS,
             environment=_KIND_ENVIRONMENT[kind],
-            devices=gpu_nodes() if kind == "gpu" else (),
+            devices=gpu_nodes() if kind in _ON_GPU else (),
             scratch_mib=self._scratch_mib,
             tasks=self._tasks,
         )

@@ -112,6 +112,12 @@ class Supervisor:
                     self._hand_over(judge, str(message["kind"]), job.limits)
                 case "end_runner":
                     self._end(judge, int(message["id"]))
+                case "pause_runner":
+                    self._active[int(message["id"])].process.pause()
+                    judge.channel.send({"type": "runner_paused"})
+                case "resume_runner":
+                    self._active[int(message["id"])].process.resume()
+                    judge.channel.send({"type": "runner_resumed"})
                 case other:
                     raise ProtocolError(f"the judge said {other!r}")
 

@@ -1,0 +1,55 @@
+"""A shape whose speed is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from graders.inputs import GUARD
+from graders.memory import Layout
+
+
+@dataclass(frozen=True)
+class Place:
+    """An input, which the judge fills with random numbers, or an output."""
+
+    dtype: torch.dtype
+    layout: Layout
+
+    @property
+    def nbytes(self) -> int:
+        """Of the whole storage."""
+        return self.layout.numel * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class TimedShape:
+    """M rows and N columns of a dtype, M as large as the target has room for.
+
+    ``operands`` makes inputs and outputs for a number of rows; ``bytes_moved`` is the least that any kernel must
+    read and write for one call.
+    """
+
+    name: str
+    rows: int
+    columns: int
+    dtype: torch.dtype
+    operands: Callable[[int], tuple[tuple[Place, ...], tuple[Place, ...]]]
+
+    def bytes_moved(self, rows: int) -> int:
+        inputs, outs = self.operands(rows)
+        return sum(place.layout.view_numel * place.dtype.itemsize for place in (*inputs, *outs))
+
+
+def rowwise(name: str, rows: int, columns: int, dtype: torch.dtype, *, row_stride: int | None = None) -> TimedShape:
+    """One M×N input and an output of the same shape; the input's rows ``row_stride`` apart, contiguous without it."""
+
+    def operands(wanted: int) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+        shape = (wanted, columns)
+        x = Layout.of(shape, (row_stride or columns, 1), GUARD, GUARD)
+        out = Layout.of(shape, (columns, 1), GUARD, GUARD)
+        return (Place(dtype, x),), (Place(dtype, out),)
+
+    return TimedShape(name, rows, columns, dtype, operands)

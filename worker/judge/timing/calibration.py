@@ -1,0 +1,91 @@
+"""How long the judge's own device operations take when nothing else runs: a stretch is evidence.
+
+Processes on one GPU are time-sliced: with any other kernel alive in another process, even a single spinning block,
+a copy of a third of a millisecond takes several. So work that a submission does before it is told to, goes on with
+after it said it was done, or leaves running beside the reference, shows in the judge's own operations.
+Measured before any submission's code runs in this judge, so that no candidate can move it.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+_BYTES = 1 << 30
+_REPEATS = 7
+PROBE_BYTES = 256 << 20
+STRETCH = 1.5
+STRETCH_FLOOR_S = 1e-3
+"""A time slice of another process takes about 2 ms; alone the spread is a few per cent."""
+
+
+class DeviceClock:
+    """Durations of the judge's own operations, by events of its own stream."""
+
+    def __init__(self) -> None:
+        self._start = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+        self._end = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+
+    def timed(self, operation: Callable[..., object], *arguments: object) -> float:
+        """Seconds on the device."""
+        self._start.record()
+        operation(*arguments)
+        self._end.record()
+        self._end.synchronize()
+        return float(self._start.elapsed_time(self._end)) * 1e-3
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """An operation of the judge's that took longer than it can alone."""
+
+    operation: str
+    seconds: float
+    expected_s: float
+
+
+def stretch(operation: str, seconds: float, expected_s: float) -> Stretch | None:
+    """The evidence that something else was on the device, or None."""
+    if seconds <= STRETCH * expected_s + STRETCH_FLOOR_S:
+        return None
+    return Stretch(operation, seconds, expected_s)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Seconds a byte for each kind of operation, and the duration of the idle probe."""
+
+    normal_s_per_byte: dict[torch.dtype, float]
+    fill_s_per_byte: float
+    copy_s_per_byte: float
+    probe_s: float
+
+    @property
+    def copy_bytes_per_s(self) -> float:
+        """The copy limit, counting bytes read and bytes written."""
+        return 2 / self.copy_s_per_byte
+
+
+def calibrate(device: torch.device) -> Calibration:
+    """Measure on an idle device. Takes about a tenth of a second."""
+    clock = DeviceClock()
+    source = torch.empty(_BYTES, dtype=torch.uint8, device=device)
+    target = torch.empty_like(source)
+
+    def median(operation: Callable[[], object]) -> float:
+        clock.timed(operation)  # the first time is slower
+        return statistics.median(clock.timed(operation) for _ in range(_REPEATS))
+
+    normal = {
+        dtype: median(source.view(dtype).normal_) / _BYTES for dtype in (torch.float16, torch.bfloat16, torch.float32)
+    }
+    probe_from, probe_to = source[:PROBE_BYTES], target[:PROBE_BYTES]
+    return Calibration(
+        normal_s_per_byte=normal,
+        fill_s_per_byte=median(lambda: source.view(torch.int32).fill_(7)) / _BYTES,
+        copy_s_per_byte=median(lambda: target.copy_(source)) / _BYTES,
+        probe_s=median(lambda: probe_to.copy_(probe_from)),
+    )
