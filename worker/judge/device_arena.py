@@ -7,13 +7,14 @@ from collections.abc import Iterable
 import torch
 
 from worker.judge.arena import Arena, chunks
-from worker.protocol.device_memory import DeviceMemory
 
 
 class DeviceArena:
     """A CUDA VMM allocation. An importer chooses its own access, so nothing in it can be made read-only."""
 
     def __init__(self, nbytes: int, device: torch.device) -> None:
+        from worker.protocol.device_memory import DeviceMemory  # CUDA's bindings are there only where a GPU is
+
         torch.zeros(1, device=device)  # the context must exist
         self._memory = DeviceMemory(nbytes, device.index or 0)
         self.nbytes = self._memory.nbytes
