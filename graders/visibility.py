@@ -15,7 +15,10 @@ SHOWN_PARAMS = frozenset(
 )
 """What a cause may say of a hinted case. Texts, indices and codes could carry data: the submission chooses them."""
 
-RETOLD = frozenset({"not_written", "partly_written", "outside_write", "input_changed", "exception", "exited"})
+RETOLD = frozenset(
+    {"not_written", "partly_written", "outside_write", "input_changed", "exception", "exited"}
+    | {"device_fault", "device_memory"}
+)
 """Sentences ``case.<name>`` with parameters beyond those, which ``case.hinted.<name>`` replaces."""
 
 

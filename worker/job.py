@@ -26,5 +26,6 @@ class Job(BaseModel):
     limits: Limits
     sandbox: str
     worker: str | None = None
+    measure: bool = True
     queued_at: datetime | None = None
     claimed_at: datetime | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import multiprocessing
 import os
 import platform
 import secrets
@@ -27,20 +28,21 @@ from graders.limits import Limits
 from graders.report import Environment
 from graders.verdict import Lane
 from worker.sandbox.profile import SandboxUnavailable
-from worker.supervisor.lane import STANDBY, choose_post
+from worker.supervisor.lane import STANDBY, Post, choose_post
 from worker.supervisor.sandbox_choice import SandboxChoice
 from worker.supervisor.supervisor import Supervisor
-from worker.tasks import Grader
+from worker.tasks import Grader, Health
 
 _log = logging.getLogger(__name__)
 _PR_SET_PDEATHSIG = 1
+_UNHEALTHY = "a submission that is known to be right was not accepted here; the log has the reason"
 
 
 class Heart:
     """Registers the worker and says, in a thread of the main process, that it lives."""
 
-    def __init__(self, settings: Settings, info: WorkerInfo) -> None:
-        self._settings, self._info = settings, info
+    def __init__(self, settings: Settings, info: WorkerInfo, health: Health) -> None:
+        self._settings, self._info, self._health = settings, info, health
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
 
@@ -56,7 +58,8 @@ class Heart:
         while True:
             try:
                 with store.transaction() as session:
-                    if not heartbeat(session, self._info.id, True):
+                    healthy = bool(self._health.value)
+                    if not heartbeat(session, self._info.id, healthy, None if healthy else _UNHEALTHY):
                         register(session, self._info)
             except Exception:
                 _log.exception("the heartbeat was not written")
@@ -70,8 +73,9 @@ class Heart:
 class TaskProcess:
     """What the process that runs the tasks holds: made after the fork, since connections do not survive one."""
 
-    def __init__(self, settings: Settings, sandbox: SandboxChoice, lane: Lane, worker_id: str) -> None:
-        self._settings, self._sandbox, self._lane, self._worker_id = settings, sandbox, lane, worker_id
+    def __init__(self, settings: Settings, post: Post, worker_id: str, health: Health) -> None:
+        self._settings, self._worker_id, self._health = settings, worker_id, health
+        self._lane, self._sandbox = post.lane, post.sandbox
         self._supervisor: Supervisor | None = None
         self._grader: Grader | None = None
 
@@ -90,6 +94,7 @@ class TaskProcess:
             Wakeups(connect(settings)),
             worker_id=self._worker_id,
             sandbox=self._sandbox.name,
+            health=self._health,
         )
 
     def stop(self, **_: Any) -> None:
@@ -115,8 +120,9 @@ def main() -> int:
     worker_id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
     environment = _environment(lane, sandbox)
     info = WorkerInfo(worker_id, lane.queue, lane, socket.gethostname(), os.getpid(), sandbox.name, environment)
-    process = TaskProcess(settings, sandbox, lane, worker_id)
-    heart = Heart(settings, info)
+    health = multiprocessing.Value("b", True)
+    process = TaskProcess(settings, post, worker_id, health)
+    heart = Heart(settings, info, health)
     worker_process_init.connect(process.start, weak=False)
     worker_process_shutdown.connect(process.stop, weak=False)
     worker_ready.connect(lambda **_: heart.start(), weak=False)

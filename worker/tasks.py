@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from app.gradings.service import (
     Claim,
@@ -24,10 +25,20 @@ from app.store.engine import Store
 from graders.package import Package
 from graders.report import CaseResult
 from graders.verdict import Lane, State
+from worker.canary import require_canary
 from worker.job import Job
 from worker.supervisor.supervisor import Cancelled, JudgeFailed, Supervisor
 
 _log = logging.getLogger(__name__)
+
+
+CANARY_RETRY_S = 30.0
+
+
+class Health(Protocol):
+    """Whether this worker takes work: shared with the process that says so to others."""
+
+    value: bool
 
 
 class Lease:
@@ -95,12 +106,15 @@ class Grader:
         *,
         worker_id: str,
         sandbox: str,
+        health: Health,
     ) -> None:
         self._store, self._supervisor, self._settings, self._wakeups = store, supervisor, settings, wakeups
-        self._worker_id, self._sandbox = worker_id, sandbox
+        self._worker_id, self._sandbox, self._health = worker_id, sandbox, health
+        self._proven = False
 
     def grade(self, grading_id: str) -> None:
         """Claim the grading and end it: with a report, cancelled, or given back. A message for nothing is dropped."""
+        self._prove()
         with self._store.transaction() as session:
             held = claim(session, grading_id, worker_id=self._worker_id, lease_s=self._settings.lease_s)
         if held is None:
@@ -110,6 +124,21 @@ class Grader:
         with Lease(self._store, held, self._settings) as lease:
             self._attempt(held, lease)
         self._wakeups.publish(held.submission_id)
+
+    def _prove(self) -> None:
+        """Before the first grading, and after one that failed through our fault: the canary has to be right.
+
+        While it is not, no work is taken: the worker says so where it is looked at, and tries again.
+        """
+        while not self._proven:
+            try:
+                require_canary(self._supervisor, self._supervisor.lane, self._sandbox)
+            except JudgeFailed as error:
+                _log.error("this worker takes no work: %s", error)
+                self._health.value = False
+                time.sleep(CANARY_RETRY_S)
+            else:
+                self._proven, self._health.value = True, True
 
     def _attempt(self, held: Claim, lease: Lease) -> None:
         try:
@@ -123,6 +152,7 @@ class Grader:
                 with self._store.transaction() as session:
                     finish_cancelled(session, held)
         except Exception as error:
+            self._proven = False
             # Whatever went wrong is ours: the grading must not hang on it.
             _log.exception("grading %s: attempt %d failed", held.grading_id, held.attempt)
             reason = str(error) if isinstance(error, JudgeFailed) else f"{type(error).__name__}: {error}"

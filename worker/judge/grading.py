@@ -80,13 +80,16 @@ class Grading:
             return self._builder.stopped(unfinished)
         with self._builder.phase("diagnose"):
             diagnoses = diagnose(self._drill.misconceptions, self._evidence, self._job.source, self._drill.policy)
-        if self._calibration is not None and self._drill.shapes and self._builder.all_passed:
+        if self._calibration is not None and self._wants_time():
             self._link.state(State.MEASURING)
             with self._builder.phase("measure"):
                 failed = self._measure(self._calibration)
             if failed is not None:
                 return self._builder.failed_while_measured(failed)
         return self._builder.finished(diagnoses)
+
+    def _wants_time(self) -> bool:
+        return self._job.measure and bool(self._drill.shapes) and self._builder.all_passed
 
     def _measure(self, calibration: Calibration) -> Stopped | None:
         """Time what passed every case. A wrong timed output, or a call that fails, is a finding like any other."""
