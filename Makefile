@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test lint lock openapi clean
+.PHONY: help setup serve test gpu-check lint lock clean
 
 PYTHON ?= python3
 export PYTHON
@@ -17,6 +17,9 @@ serve: setup ## Serve on http://127.0.0.1:8000 (PORT, WARPGRADE_DATA, WARPGRADE_
 test: ## Install everything and run the whole suite
 	@scripts/setup.sh bubblewrap chromium
 	@scripts/test.sh
+
+gpu-check: ## Run the GPU tests with PYTHON and its own torch (SUITE=timing for a slice)
+	@scripts/gpu_check.sh
 
 lint: setup ## Check style, types and the arrows between packages
 	$(VENV)/ruff check .

@@ -1,4 +1,4 @@
-"""The corpus of a drill is the judge's functional test: every submission once, through supervisor, judge and sandbox."""
+"""The corpus is the judge's functional test: every submission once, through supervisor, judge and sandbox."""
 
 from __future__ import annotations
 

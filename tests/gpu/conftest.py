@@ -1,0 +1,73 @@
+"""Fixtures of the GPU lane. They need torch, triton, pydantic and pytest, and none of the web packages."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from graders.package import Package
+from graders.report import CaseResult, Report
+from graders.verdict import Lane, State
+from worker.job import Job
+from worker.supervisor.lane import STANDBY, choose_post
+from worker.supervisor.supervisor import Supervisor
+
+Grade = Callable[..., Report]
+CORPUS = Path(__file__).parents[2] / "graders/t2_softmax/submissions"
+
+
+class Silent:
+    """A listener that keeps the states."""
+
+    def __init__(self) -> None:
+        self.states: list[State] = []
+
+    def state(self, state: State) -> None:
+        self.states.append(state)
+
+    def case(self, result: CaseResult) -> None:
+        """The report has it."""
+
+    def cancelled(self) -> bool:
+        return False
+
+
+@pytest.fixture(scope="session")
+def package() -> Package:
+    return Package.from_tree("t2_softmax")
+
+
+@pytest.fixture(scope="session")
+def supervisor() -> Iterator[Supervisor]:
+    post = choose_post("gpu", "auto")
+    supervisor = Supervisor(Lane.GPU, STANDBY[Lane.GPU], sandboxed=post.sandbox.sandboxed)
+    supervisor.warm_up()
+    yield supervisor
+    supervisor.close()
+
+
+@pytest.fixture
+def grade(supervisor: Supervisor, package: Package) -> Grade:
+    """``grade(source, measure=False, **limits)`` on the GPU."""
+
+    def run(source: str, *, measure: bool = False, **limits: object) -> Report:
+        base = package.manifest.limits_for(Lane.GPU)
+        job = Job(
+            id="gpu",
+            slug=package.slug,
+            version=1,
+            digest=package.digest,
+            attempt=1,
+            source=source,
+            seed=secrets.token_hex(16),
+            lane=Lane.GPU,
+            limits=base.model_copy(update={"case_s": 5.0, **limits}),
+            sandbox="A",
+            measure=measure,
+        )
+        return supervisor.grade(job, package.to_zip(), Silent())
+
+    return run

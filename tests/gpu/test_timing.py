@@ -1,0 +1,100 @@
+"""Who tries to gain on the clock gains nothing. Figures are for ``docs/measurements.md``, not for these tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from graders.compare import compare
+from graders.report import PerformanceStatus
+from graders.tolerance import OneRounding
+from graders.verdict import Verdict
+from reference.t2_softmax import count_wrong, oracle
+from tests.gpu.conftest import CORPUS, Grade
+
+pytestmark = pytest.mark.gpu
+
+REFERENCE = (Path(__file__).parents[2] / "reference/t2_softmax.py").read_text()
+RIGHT = (CORPUS / "accepted/one_row_per_program.py").read_text()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(("rows", "columns"), [(100, 1), (64, 781), (3, 8320), (2, 131072)])
+def test_the_fused_check_counts_what_oracle_and_policy_count(dtype: torch.dtype, rows: int, columns: int) -> None:
+    policy = OneRounding(2e-5)
+    x = (torch.randn(rows, columns, device="cuda") * 3).to(dtype)
+    y = oracle(x).to(dtype)
+    assert int(count_wrong(x, y, policy.relative)) == 0
+    y[rows // 2, columns // 2] *= 1.02
+    y[0, 0] = float("nan")
+    found = compare(y, oracle(x), policy)
+    assert found is not None
+    assert int(count_wrong(x, y, policy.relative)) == found.count
+
+
+def test_the_reference_against_itself_is_measured(grade: Grade) -> None:
+    report = grade(REFERENCE, measure=True)
+    assert report.verdict is Verdict.ACCEPTED
+    performance = report.performance
+    assert performance.status is PerformanceStatus.MEASURED, performance.reason
+    assert len(performance.shapes) == 10
+    assert performance.ratio is not None
+    assert 0.9 < performance.ratio < 1.1, "far off would be a broken clock, not noise"
+    assert report.score > 95
+
+
+def test_work_left_running_after_the_call_ends_as_interference(grade: Grade) -> None:
+    resident = (
+        RIGHT
+        + """
+import threading
+calls = 0
+_right = softmax
+
+@triton.jit
+def resident(flag):
+    while tl.load(flag, volatile=True) == 0:
+        pass
+
+def softmax(x, out):
+    global calls
+    calls += 1
+    _right(x, out)
+    if x.shape[0] * x.shape[1] > 30_000_000 and calls % 3 == 0:
+        stream = torch.cuda.Stream()
+        flag = torch.zeros(1, dtype=torch.int32, device="cuda")
+        done = torch.ones(1, dtype=torch.int32).pin_memory()
+        torch.cuda.current_stream().synchronize()
+        with torch.cuda.stream(stream):
+            resident[(1,)](flag)
+        torch.cuda.synchronize = lambda *a: torch.cuda.current_stream().synchronize()
+        def free():
+            with torch.cuda.stream(torch.cuda.Stream()):
+                flag.copy_(done, non_blocking=True)
+        threading.Timer(0.05, free).start()
+"""
+    )
+    report = grade(resident, measure=True)
+    assert report.performance.status is not PerformanceStatus.MEASURED
+    assert report.performance.points == 0
+
+
+def test_a_wrong_answer_at_a_timed_shape_is_found(grade: Grade) -> None:
+    lazy = (
+        RIGHT
+        + """
+_right = softmax
+def softmax(x, out):
+    if x.shape[0] * x.shape[1] > 30_000_000:
+        _right(x[: x.shape[0] // 2], out[: x.shape[0] // 2])
+    else:
+        _right(x, out)
+"""
+    )
+    report = grade(lazy, measure=True)
+    assert report.verdict is Verdict.WRONG_ANSWER
+    assert report.cause is not None
+    assert report.cause.key == "performance.wrong_output"
+    assert report.score == 70, "what was right stays right"
