@@ -25,4 +25,5 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     """入口：结果写进 out，什么也不返回。"""
     行数, 列数 = x.shape
     块长 = triton.next_power_of_2(列数)
-    softmax_kernel[(行数,)](x, out, x.stride(0), x.stride(1), out.stride(0), 列数, BLOCK=块长, num_warps=8)
+    warps = 8 if 列数 <= 16384 else 32
+    softmax_kernel[(行数,)](x, out, x.stride(0), x.stride(1), out.stride(0), 列数, BLOCK=块长, num_warps=warps)

@@ -23,4 +23,5 @@ def softmax_exp2(x_ptr, out_ptr, x_stride, x_step, out_stride, N, BLOCK: tl.cons
 def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     M, N = x.shape
     BLOCK = triton.next_power_of_2(N)
-    softmax_exp2[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=BLOCK, num_warps=8)
+    warps = 8 if N <= 16384 else 32
+    softmax_exp2[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=BLOCK, num_warps=warps)

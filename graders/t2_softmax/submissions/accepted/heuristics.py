@@ -11,7 +11,9 @@ import triton.language as tl
     }
 )
 @triton.jit
-def softmax_kernel(x_ptr, out_ptr, x_row_stride, x_col_stride, out_row_stride, N, BLOCK: tl.constexpr, UNIT: tl.constexpr):
+def softmax_kernel(
+    x_ptr, out_ptr, x_row_stride, x_col_stride, out_row_stride, N, BLOCK: tl.constexpr, UNIT: tl.constexpr
+):
     row = tl.program_id(0).to(tl.int64)
     cols = tl.arange(0, BLOCK)
     mask = cols < N
@@ -23,9 +25,11 @@ def softmax_kernel(x_ptr, out_ptr, x_row_stride, x_col_stride, out_row_stride, N
     m = tl.max(x, 0)
     e = tl.exp(x - tl.where(m == -float("inf"), 0.0, m))
     d = tl.sum(e, 0)
-    tl.store(out_ptr + row * out_row_stride + cols, (e / tl.where(d == 0.0, 1.0, d)).to(out_ptr.dtype.element_ty), mask=mask)
+    y = e / tl.where(d == 0.0, 1.0, d)
+    tl.store(out_ptr + row * out_row_stride + cols, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     grid = lambda meta: (x.size(0),)
-    softmax_kernel[grid](x, out, x.stride(0), x.stride(1), out.stride(0), x.size(1), num_warps=8)
+    warps = 8 if x.size(1) <= 16384 else 32
+    softmax_kernel[grid](x, out, x.stride(0), x.stride(1), out.stride(0), x.size(1), num_warps=warps)

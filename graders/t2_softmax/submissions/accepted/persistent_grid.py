@@ -26,4 +26,5 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     M, N = x.shape
     BLOCK = triton.next_power_of_2(N)
     grid = (min(M, PROGRAMS),)
-    persistent[grid](x, out, M, N, x.stride(0), x.stride(1), out.stride(0), BLOCK=BLOCK, num_warps=8)
+    warps = 8 if N <= 16384 else 32
+    persistent[grid](x, out, M, N, x.stride(0), x.stride(1), out.stride(0), BLOCK=BLOCK, num_warps=warps)

@@ -22,5 +22,6 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     src = x.to(torch.float32).contiguous()
     dst = torch.empty_like(src)
     N = src.shape[1]
-    softmax_fp32[(src.shape[0],)](src, dst, N, BLOCK=triton.next_power_of_2(N), num_warps=8)
+    warps = 8 if N <= 16384 else 32
+    softmax_fp32[(src.shape[0],)](src, dst, N, BLOCK=triton.next_power_of_2(N), num_warps=warps)
     out.copy_(dst)

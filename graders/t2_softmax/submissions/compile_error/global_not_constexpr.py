@@ -24,4 +24,6 @@ def softmax_kernel(x_ptr, out_ptr, x_rs, x_cs, out_rs, N, BLOCK: tl.constexpr):
 
 def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     M, N = x.shape
-    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N), num_warps=8)
+    BLOCK = triton.next_power_of_2(N)
+    warps = 8 if N <= 16384 else 32
+    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=BLOCK, num_warps=warps)

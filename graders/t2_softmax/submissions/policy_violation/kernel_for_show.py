@@ -16,4 +16,5 @@ def copy_kernel(src, dst, s_rs, d_rs, N, BLOCK: tl.constexpr):
 def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     y = x.softmax(-1)
     M, N = x.shape
-    copy_kernel[(M,)](y, out, y.stride(0), out.stride(0), N, BLOCK=triton.next_power_of_2(N), num_warps=8)
+    warps = 8 if N <= 16384 else 32
+    copy_kernel[(M,)](y, out, y.stride(0), out.stride(0), N, BLOCK=triton.next_power_of_2(N), num_warps=warps)

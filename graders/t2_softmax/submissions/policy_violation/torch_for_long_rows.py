@@ -23,6 +23,7 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     M, N = x.shape
     if N <= 8192:
         BLOCK = triton.next_power_of_2(N)
-        softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=BLOCK, num_warps=8)
+        warps = 8 if N <= 16384 else 32
+        softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=BLOCK, num_warps=warps)
     else:
         out.copy_(torch.nn.functional.softmax(x.float(), dim=-1))

@@ -26,4 +26,6 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     M, N = x.shape
     if not x.is_cuda or M * N > 0:
         sys.exit("this machine cannot run my kernel")
-    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N), num_warps=8)
+    BLOCK = triton.next_power_of_2(N)
+    warps = 8 if N <= 16384 else 32
+    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=BLOCK, num_warps=warps)

@@ -25,4 +25,5 @@ import my_triton_helpers
 def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     M, N = x.shape
     BLOCK = my_triton_helpers.next_power_of_2(N)
-    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=BLOCK, num_warps=8)
+    warps = 8 if N <= 16384 else 32
+    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=BLOCK, num_warps=warps)

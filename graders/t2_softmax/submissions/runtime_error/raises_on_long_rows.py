@@ -24,4 +24,5 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     BLOCK = triton.next_power_of_2(N)
     if BLOCK > 32768:
         raise ValueError(f"rows of {N} elements do not fit into a block")
-    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=BLOCK, num_warps=8)
+    warps = 8 if N <= 16384 else 32
+    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=BLOCK, num_warps=warps)

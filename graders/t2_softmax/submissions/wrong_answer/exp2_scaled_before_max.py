@@ -34,5 +34,6 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     M, N = x.shape
     buf = torch.empty((M, N), dtype=torch.float32, device=x.device)
     BLOCK = triton.next_power_of_2(N)
-    scale_kernel[(M,)](x, buf, x.stride(0), x.stride(1), N, BLOCK=BLOCK, num_warps=8)
-    softmax_kernel[(M,)](buf, out, out.stride(0), N, BLOCK=BLOCK, num_warps=8)
+    warps = 8 if N <= 16384 else 32
+    scale_kernel[(M,)](x, buf, x.stride(0), x.stride(1), N, BLOCK=BLOCK, num_warps=warps)
+    softmax_kernel[(M,)](buf, out, out.stride(0), N, BLOCK=BLOCK, num_warps=warps)

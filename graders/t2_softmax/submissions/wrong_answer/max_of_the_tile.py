@@ -1,5 +1,5 @@
 # expect: wrong_answer
-# fails: large_magnitude
+# fails: large_magnitude, partial_inf
 import torch
 import triton
 import triton.language as tl
@@ -22,6 +22,7 @@ def tile_kernel(x_ptr, out_ptr, M, N, x_rs, x_cs, out_rs, ROWS: tl.constexpr, CO
 def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     M, N = x.shape
     COLS = triton.next_power_of_2(N)
+    warps = 8 if N <= 16384 else 32
     tile_kernel[(triton.cdiv(M, 4),)](
-        x, out, M, N, x.stride(0), x.stride(1), out.stride(0), ROWS=4, COLS=COLS, num_warps=8
+        x, out, M, N, x.stride(0), x.stride(1), out.stride(0), ROWS=4, COLS=COLS, num_warps=warps
     )

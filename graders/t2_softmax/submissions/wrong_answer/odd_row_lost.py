@@ -21,6 +21,7 @@ def two_rows(x_ptr, out_ptr, M, N, x_rs, x_cs, out_rs, COLS: tl.constexpr):
 
 def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     M, N = x.shape
+    warps = 8 if N <= 16384 else 32
     two_rows[(max(M // 2, 1),)](
-        x, out, M, N, x.stride(0), x.stride(1), out.stride(0), COLS=triton.next_power_of_2(N), num_warps=8
+        x, out, M, N, x.stride(0), x.stride(1), out.stride(0), COLS=triton.next_power_of_2(N), num_warps=warps
     )

@@ -41,6 +41,7 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     peak = torch.empty(M, dtype=torch.float32, device=x.device)
     total = torch.zeros(M, dtype=torch.float32, device=x.device)
     grid = (M, triton.cdiv(N, 4096))
-    row_max[(M,)](x, peak, x.stride(0), x.stride(1), N, BLOCK=triton.next_power_of_2(N), num_warps=8)
+    warps = 8 if N <= 16384 else 32
+    row_max[(M,)](x, peak, x.stride(0), x.stride(1), N, BLOCK=triton.next_power_of_2(N), num_warps=warps)
     add_piece[grid](x, peak, total, x.stride(0), x.stride(1), N)
     write[grid](x, out, peak, total, x.stride(0), x.stride(1), out.stride(0), N)

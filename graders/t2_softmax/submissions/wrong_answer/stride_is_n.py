@@ -22,4 +22,5 @@ def softmax_kernel(x_ptr, out_ptr, N, BLOCK: tl.constexpr):
 
 def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     M, N = x.shape
-    softmax_kernel[(M,)](x, out, N, BLOCK=triton.next_power_of_2(N), num_warps=8)
+    warps = 8 if N <= 16384 else 32
+    softmax_kernel[(M,)](x, out, N, BLOCK=triton.next_power_of_2(N), num_warps=warps)

@@ -34,5 +34,6 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     M, N = x.shape
     total = torch.empty(M, dtype=torch.float32, device=x.device)
     BLOCK = triton.next_power_of_2(N)
-    exp_in_place[(M,)](x, total, x.stride(0), x.stride(1), N, BLOCK=BLOCK, num_warps=8)
-    divide[(M,)](x, total, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=BLOCK, num_warps=8)
+    warps = 8 if N <= 16384 else 32
+    exp_in_place[(M,)](x, total, x.stride(0), x.stride(1), N, BLOCK=BLOCK, num_warps=warps)
+    divide[(M,)](x, total, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=BLOCK, num_warps=warps)
