@@ -30,5 +30,5 @@ def softmax_kernel(x_ptr, out_ptr, x_rs, x_cs, out_rs, M, N, ROWS: tl.constexpr,
 
 def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     M, N = x.shape
-    grid = (triton.cdiv(N, 512),)
-    softmax_kernel[grid](x, out, x.stride(0), x.stride(1), out.stride(0), M, N, ROWS=16, COLS=512)
+    grid = (triton.cdiv(N, 2048),)
+    softmax_kernel[grid](x, out, x.stride(0), x.stride(1), out.stride(0), M, N, ROWS=4, COLS=2048, num_warps=8)
