@@ -136,8 +136,11 @@ def scattered_inf(draw: Draw) -> torch.Tensor:
 
 
 def windows(rows: int, columns: int) -> Values:
-    """Rows that each begin one further into a single random sequence: a huge matrix out of little memory."""
-    return lambda draw: draw.normal(rows + columns - 1, dtype=torch.float16).unfold(0, columns, 1)
+    """Rows that each begin one further into a single random sequence: a huge matrix out of little memory.
+
+    Without a GPU it is only compiled for, which takes no more than a row.
+    """
+    return lambda draw: draw.normal(draw.rows(rows, 1) + columns - 1, dtype=torch.float16).unfold(0, columns, 1)
 
 
 def with_decoy(values: torch.Tensor) -> Operand:
