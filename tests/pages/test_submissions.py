@@ -170,7 +170,7 @@ def test_a_diagnosis_names_the_mistake_and_where_to_look(site: Site) -> None:
     page = site.get(judged(site, [case], drill="t2_softmax", diagnoses=[diagnosis], annotations=[note]))
     assert "Padding filled with 0" in page.text
     assert "Fill with -inf" in page.text
-    assert "▲ Warning: Look here: Padding filled with 0" in page.text
+    assert "▲ Warning: This line may be what the diagnosis is about." in page.text
     assert {"#L2", "#case-1", "#diagnoses"} <= {link.get("href") for link in page.all("main//a")}
 
 

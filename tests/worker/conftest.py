@@ -17,7 +17,7 @@ from worker.supervisor.supervisor import Supervisor
 
 Grade = Callable[..., Report]
 
-TEST_LIMITS = {"case_s": 3.0, "compile_s": 20.0, "grading_s": 60.0, "host_memory_mib": 768, "tasks": 64}
+TEST_LIMITS = {"case_s": 4.0, "compile_s": 20.0, "grading_s": 60.0, "host_memory_mib": 768, "tasks": 64}
 """Small enough for endless submissions, large enough for right ones on a slow machine."""
 
 
