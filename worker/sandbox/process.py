@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +23,8 @@ _uids = itertools.cycle(range(_UID_BASE, _UID_BASE + _UID_COUNT))
 _uids_lock = threading.Lock()
 
 KILL_WAIT_S = 10.0
+STOP_WAIT_S = 0.5
+_STOPPED_OR_GONE = ("T", "t", "Z", "X", "")
 
 
 @dataclass(frozen=True)
@@ -53,14 +56,22 @@ class SandboxedProcess:
         """SIGKILL the whole tree and wait until it is gone.
 
         The first process of the pid namespace is killed by its own id, and its namespace dies with it: the
-        signal that bubblewrap's end would send it is the sandboxed program's to lose.
+        signal that bubblewrap's end would send it is the sandboxed program's to lose. bubblewrap itself is stopped
+        first: killed while it makes that process, it would leave it waiting for ever.
         """
         if self._popen.poll() is None:
+            self._stop_bubblewrap()
             self._signal(signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._popen.wait(KILL_WAIT_S)
         if self._bare_scratch is not None:
             shutil.rmtree(self._bare_scratch, ignore_errors=True)
+
+    def _stop_bubblewrap(self) -> None:
+        os.kill(self._popen.pid, signal.SIGSTOP)
+        deadline = time.monotonic() + STOP_WAIT_S
+        while _state(self._popen.pid) not in _STOPPED_OR_GONE and time.monotonic() < deadline:
+            time.sleep(0)
 
     def pause(self) -> None:
         """SIGSTOP the whole tree."""
@@ -147,6 +158,13 @@ def _next_uid() -> int:
     """An id of its own for each sandbox: what the kernel counts and checks by user then counts this one alone."""
     with _uids_lock:
         return next(_uids)
+
+
+def _state(pid: int) -> str:
+    """The state letter of a process as /proc has it; empty when it is gone."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return ""
 
 
 def _tree(root: int) -> list[int]:

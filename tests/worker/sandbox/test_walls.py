@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,16 @@ def test_killing_ends_every_descendant(tmp_path: Path) -> None:
     before = set(_processes_named("daemon_mark"))
     assert inside("daemon", tmp_path)["started"]
     wait_until(lambda: set(_processes_named("daemon_mark")) == before, "the daemon is gone", 2)
+
+
+def test_a_sandbox_that_is_killed_while_it_starts_leaves_nothing(tmp_path: Path) -> None:
+    mark = f"infant_{tmp_path.name}"
+    walls = Walls(programs={"worker": Path("worker").absolute()}, environment={"MARK": mark})
+    for delay in range(40):
+        process = sandbox_process.start(walls, ["worker.runner.probe", "0", mark], ())
+        time.sleep(delay * 2e-4)
+        process.kill()
+    wait_until(lambda: not _processes_named(mark), "nothing is left", 5)
 
 
 def test_a_supervisor_that_is_killed_takes_the_sandbox_with_it(tmp_path: Path) -> None:
