@@ -87,7 +87,7 @@ def test_a_wrong_answer_at_a_timed_shape_is_found(grade: Grade) -> None:
         + """
 _right = softmax
 def softmax(x, out):
-    if x.shape[0] * x.shape[1] > 30_000_000:
+    if 30_000_000 < x.shape[0] * x.shape[1] < 1_000_000_000:
         _right(x[: x.shape[0] // 2], out[: x.shape[0] // 2])
     else:
         _right(x, out)

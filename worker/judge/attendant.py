@@ -111,15 +111,15 @@ class Attendant:
             return self._end(None)
         if isinstance(answer, Failed):
             stopped = from_failure(answer.failure, self._entry.signature)
-            # An error of the device sticks to the process: whatever it did next would fail as well.
-            return self._end(stopped) if answer.failure.kind == "device" else stopped
+            # An error of the device sticks to the process, and memory that it took stays taken.
+            return self._end(stopped) if answer.failure.kind in ("device", "device_memory") else stopped
         return answer
 
     def _end(self, stopped: Stopped | None) -> Stopped:
         """Kill the runner; where it went by itself, say how."""
         runner = self._loaded_runner()
         self._output = runner.take_output()
-        ended = self._link.end(runner)
+        ended = self._link.end(runner, by_itself=stopped is None)
         self._runner = None
         if ended.reason == "memory":
             limit_mib = self._limits.host_memory_mib

@@ -45,9 +45,9 @@ class SupervisorLink:
         runner.listen(START_WAIT_S)
         return runner
 
-    def end(self, runner: RunnerLink) -> Ended:
-        """Have the runner and all its descendants killed."""
-        self._channel.send({"type": "end_runner", "id": runner.id})
+    def end(self, runner: RunnerLink, *, by_itself: bool = False) -> Ended:
+        """Have the runner and all its descendants killed; one that is going ``by_itself`` may first say how."""
+        self._channel.send({"type": "end_runner", "id": runner.id, "by_itself": by_itself})
         message, _ = self._expect("runner_ended")
         runner.close()
         return Ended(message["reason"], message["returncode"])

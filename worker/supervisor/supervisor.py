@@ -17,6 +17,8 @@ from worker.supervisor.watchdog import Watchdog
 
 _log = logging.getLogger(__name__)
 _POLL_S = 0.25
+_EXIT_WAIT_S = 2.0
+"""How long a process that ends by itself may take to give its memory back, a GPU's above all."""
 _JUDGE_SLACK_S = 120.0
 """How long the judge may take beyond the grading's own limit before it is taken for hung."""
 
@@ -111,7 +113,7 @@ class Supervisor:
                 case "need_runner":
                     self._hand_over(judge, str(message["kind"]), job.limits)
                 case "end_runner":
-                    self._end(judge, int(message["id"]))
+                    self._end(judge, int(message["id"]), by_itself=bool(message["by_itself"]))
                 case "pause_runner":
                     self._active[int(message["id"])].process.pause()
                     judge.channel.send({"type": "runner_paused"})
@@ -128,9 +130,9 @@ class Supervisor:
         judge.channel.send({"type": "runner", "id": runner.id}, (runner.socket, runner.output))
         runner.handed_over()
 
-    def _end(self, judge: JudgeProcess, runner_id: int) -> None:
+    def _end(self, judge: JudgeProcess, runner_id: int, *, by_itself: bool) -> None:
         runner = self._active.pop(runner_id)
-        returncode = runner.process.wait(0.05)  # a runner that went by itself says how
+        returncode = runner.process.wait(_EXIT_WAIT_S) if by_itself else None
         reason = self._watchdog.unwatch(runner)
         runner.kill()
         answer: dict[str, Any] = {"type": "runner_ended", "id": runner_id, "reason": reason, "returncode": returncode}
