@@ -34,7 +34,6 @@ NOT_EXPRESSIBLE = {
     72: "no expected value is infinite",
     74: "a property of a tolerance: tests/graders",
     75: "the drill requires no algorithm beyond its result",
-    78: "what is timed is what is checked: see phase_by_stack",
     80: "outputs are poisoned, and what lies there by luck is read as such: see freed_memory and silent_failure",
     85: "there is no reference class to inherit from",
     86: "the reference is not in the sandbox; resubmitting somebody's file is no matter of the judge",

@@ -1,0 +1,58 @@
+# does: computes every slot of a round between being woken and being told to go
+# exploit: 15
+# lane: gpu
+# expect: accepted
+# accepted: no advantage because the clock runs from the moment that it is woken
+# naive: not expressible because it has no GPU
+import gc
+import signal
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, x_stride_m, x_stride_n, out_stride_m, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    cols = tl.arange(0, BLOCK)
+    mask = cols < N
+    x = tl.load(x_ptr + row * x_stride_m + cols * x_stride_n, mask=mask, other=-float("inf")).to(tl.float32)
+    m = tl.max(x, axis=0)
+    m = tl.where(m == -float("inf"), 0.0, m)
+    num = tl.exp(x - m)
+    den = tl.sum(num, axis=0)
+    den = tl.where(den == 0.0, 1.0, den)
+    tl.store(out_ptr + row * out_stride_m + cols, (num / den).to(out_ptr.dtype.element_ty), mask=mask)
+
+
+def honest(x, out):
+    M, N = x.shape
+    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N))
+
+
+def runner_session():
+    """The runner's own session, found among all objects; None in any other process."""
+    return next((thing for thing in gc.get_objects() if type(thing).__name__ == "Session"), None)
+
+
+def timed_calls():
+    return next((thing for thing in gc.get_objects() if type(thing).__name__ == "TimedCalls"), None)
+
+
+def at_once(_entry, _message, _arena):
+    return {"type": "went"}
+
+
+def woken(_number, _frame):
+    """A runner is stopped while its slots are filled: what wakes it says that they are."""
+    timed = timed_calls()
+    if timed is not None and timed._calls:
+        for call in timed._calls:
+            call()
+        torch.cuda.synchronize()
+        runner_session()._execute["go"] = at_once
+
+
+signal.signal(signal.SIGCONT, woken)
+softmax = honest
