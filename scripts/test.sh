@@ -8,5 +8,7 @@ $venv/ruff format --check .
 $venv/mypy
 $venv/lint-imports
 rm -f .coverage .coverage.*
-$venv/pytest -m "not gpu" -n 2 --dist loadfile --cov --cov-report= --durations=15 "$@"
-$venv/coverage report --skip-covered --skip-empty
+status=0
+$venv/pytest -m "not gpu" -n 2 --dist loadfile --cov --cov-report= --durations=15 "$@" || status=$?
+$venv/coverage report --skip-covered --skip-empty || [ $status -ne 0 ]
+exit $status

@@ -92,7 +92,7 @@ class SandboxedProcess:
         return self.returncode
 
     def usage(self) -> Usage:
-        """Resident private and shared memory of the tree, and its processes and threads."""
+        """Resident memory of the tree, and its processes and threads. Pages that several share count for each."""
         memory = tasks = 0
         for pid in _tree(self._popen.pid):
             with contextlib.suppress(OSError, ValueError, IndexError):
@@ -100,6 +100,10 @@ class SandboxedProcess:
                 memory += sum(int(status[key].split()[0]) << 10 for key in ("RssAnon", "RssShmem") if key in status)
                 tasks += int(status["Threads"])
         return Usage(memory, tasks)
+
+    def exact_memory_bytes(self) -> int:
+        """The same memory with shared pages counted once: slower by far, milliseconds a process."""
+        return sum(_proportional_bytes(pid) for pid in _tree(self._popen.pid))
 
 
 def start(
@@ -158,6 +162,14 @@ def _next_uid() -> int:
     """An id of its own for each sandbox: what the kernel counts and checks by user then counts this one alone."""
     with _uids_lock:
         return next(_uids)
+
+
+def _proportional_bytes(pid: int) -> int:
+    """Anonymous and shared memory of a process, each page divided by the number of those who map it."""
+    with contextlib.suppress(OSError):
+        rows = [line.split() for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()]
+        return sum(int(row[1]) << 10 for row in rows if row[0] in ("Pss_Anon:", "Pss_Shmem:"))
+    return 0
 
 
 def _state(pid: int) -> str:

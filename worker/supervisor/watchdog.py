@@ -66,9 +66,9 @@ class Watchdog:
         if item.reason is not None or item.runner.process.returncode is not None:
             return
         usage = item.runner.process.usage()
-        if usage.memory_bytes > item.memory_bytes:
-            item.reason = "memory"
-        elif usage.tasks > item.tasks:
+        if usage.tasks > item.tasks:
             item.reason = "tasks"
+        elif usage.memory_bytes > item.memory_bytes and item.runner.process.exact_memory_bytes() > item.memory_bytes:
+            item.reason = "memory"  # forked processes share their pages: only the exact sum may accuse
         if item.reason is not None:
             item.runner.kill()
