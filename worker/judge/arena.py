@@ -104,7 +104,8 @@ class HostArena:
         """In a large range only pages that hold memory are looked at: a hole is zero."""
         for start, end in ranges:
             for first, last in [(start, end)] if end - start <= _SMALL_BYTES else self._touched(start, end):
-                found = self.flat(first, last - first, torch.uint8).nonzero()
+                # A copy: ``nonzero`` counts first and writes then, and the runner may change the memory in between.
+                found = self.flat(first, last - first, torch.uint8).clone().nonzero()
                 if len(found):
                     return first + int(found[0])
         return None

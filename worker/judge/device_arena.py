@@ -31,7 +31,7 @@ class DeviceArena:
 
     def first_nonzero(self, ranges: Iterable[tuple[int, int]]) -> int | None:
         for start, end in chunks(ranges):
-            part = self._bytes[start:end]
+            part = self._bytes[start:end].clone()  # what the runner can still change is looked at once
             if bool(part.any()):
                 return start + int(part.nonzero()[0])
         return None

@@ -80,6 +80,7 @@ class RunnerLink:
     def take_output(self) -> str | None:
         """What was printed since the last time, clipped, as text."""
         text = self._kept.decode("utf-8", "replace").replace("\x00", "�")
+        self._kept_bytes -= len(self._kept)  # the clip is for all that this runner ever prints
         self._kept.clear()
         return text or None
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from triton.compiler.errors import CompilationError
+from triton.runtime import interpreter as triton_interpreter
 from triton.runtime.errors import InterpreterError
 
 MESSAGE_CHARACTERS = 2000
@@ -27,13 +28,18 @@ def describe(error: BaseException, submission: Path) -> dict[str, Any]:
 
 
 def _kind(error: BaseException) -> str:
-    if isinstance(error, InterpreterError):
+    if isinstance(error, InterpreterError) and _passed_through(error, triton_interpreter.__file__):
         return "interpreter"
     if isinstance(error, torch.OutOfMemoryError):
         return "device_memory"
     if isinstance(error, torch.AcceleratorError):
         return "device"
     return "exception"
+
+
+def _passed_through(error: BaseException, file: str | None) -> bool:
+    """Whether the exception came out of that file's code, not out of host code that raises the same type."""
+    return any(frame.filename == file for frame in traceback.extract_tb(error.__traceback__))
 
 
 def _root(error: BaseException) -> BaseException:

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from worker.sandbox import seccomp
+from worker.sandbox import seccomp, tree_memory
 from worker.sandbox.profile import Walls, as_root, command, environment, python_command
 
 _UID_BASE = 64_100
@@ -92,18 +92,13 @@ class SandboxedProcess:
         return self.returncode
 
     def usage(self) -> Usage:
-        """Resident memory of the tree, and its processes and threads. Pages that several share count for each."""
-        memory = tasks = 0
-        for pid in _tree(self._popen.pid):
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-                memory += sum(int(status[key].split()[0]) << 10 for key in ("RssAnon", "RssShmem") if key in status)
-                tasks += int(status["Threads"])
-        return Usage(memory, tasks)
+        """Memory of the tree, and its processes and threads. Pages that several share count for each."""
+        pids = _tree(self._popen.pid)
+        return Usage(tree_memory.resident_bytes(pids), sum(map(tree_memory.threads, pids)))
 
     def exact_memory_bytes(self) -> int:
         """The same memory with shared pages counted once: slower by far, milliseconds a process."""
-        return sum(_proportional_bytes(pid) for pid in _tree(self._popen.pid))
+        return tree_memory.proportional_bytes(_tree(self._popen.pid))
 
 
 def start(
@@ -162,14 +157,6 @@ def _next_uid() -> int:
     """An id of its own for each sandbox: what the kernel counts and checks by user then counts this one alone."""
     with _uids_lock:
         return next(_uids)
-
-
-def _proportional_bytes(pid: int) -> int:
-    """Anonymous and shared memory of a process, each page divided by the number of those who map it."""
-    with contextlib.suppress(OSError):
-        rows = [line.split() for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()]
-        return sum(int(row[1]) << 10 for row in rows if row[0] in ("Pss_Anon:", "Pss_Shmem:"))
-    return 0
 
 
 def _state(pid: int) -> str:

@@ -25,6 +25,8 @@ DENIED = (
     # namespaces, mounts and roots
     "mount", "umount2", "move_mount", "open_tree", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr",
     "setns", "unshare", "chroot", "pivot_root",
+    # memory that lives outside of every process and is counted to none
+    "shmget", "msgget", "semget",
     # the machine itself
     "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "swapon", "swapoff", "reboot",
     "name_to_handle_at", "open_by_handle_at", "acct", "quotactl", "settimeofday", "clock_settime",
