@@ -10,6 +10,9 @@ import torch
 
 from graders.memory import Call
 
+LONGEST_LINE = 500
+"""Characters: a pattern is not tried on longer lines, which can be made to take it very long."""
+
 Model = Callable[[Call], tuple[torch.Tensor, ...]]
 """The outputs that a mistake leaves for a call: float64, one an output, NaN where nothing would be written."""
 
@@ -45,4 +48,5 @@ class Misconception:
         """Lines (from 1) of the submission that the pattern finds."""
         if self.source is None:
             return []
-        return [number for number, line in enumerate(source.splitlines(), 1) if self.source.search(line)]
+        lines = [(number, line) for number, line in enumerate(source.splitlines(), 1) if len(line) <= LONGEST_LINE]
+        return [number for number, line in lines if self.source.search(line)]

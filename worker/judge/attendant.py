@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import signal
 import time
-from typing import Any
+from typing import Any, TypeVar
 
 from graders.limits import Limits
 from graders.manifest import EntryPoint
 from graders.report import Cause
 from graders.verdict import Verdict
 from worker.judge.arena import Arena
-from worker.judge.messages import Failed, Said
+from worker.judge.messages import Failed, Loaded, Mapped, Said
 from worker.judge.outcome import Stopped, from_failure
 from worker.judge.runner_link import OutputExceeded, ProtocolError, RunnerGone, RunnerLink, RunnerTimedOut
 from worker.judge.supervisor_link import Kind, SupervisorLink
+
+Answer = TypeVar("Answer", bound=Said)
 
 MAX_REPLACEMENTS = 3
 MAP_WAIT_S = 10.0
@@ -53,7 +55,7 @@ class Attendant:
             "name": self._entry.name,
             "parameters": self._entry.parameters,
         }
-        answer = self._ask(message, self._limits.compile_s, "compile.time_limit")
+        answer = self._ask(message, Loaded, self._limits.compile_s, "compile.time_limit")
         return answer if isinstance(answer, Stopped) else None
 
     def map(self, arena: Arena) -> Stopped | None:
@@ -62,12 +64,12 @@ class Attendant:
             return None
         self._mapped = arena
         message = {"type": "map", "nbytes": arena.nbytes, "device": arena.device.type}
-        answer = self._ask(message, MAP_WAIT_S, "case.time_limit", (arena.descriptor,))
+        answer = self._ask(message, Mapped, MAP_WAIT_S, "case.time_limit", (arena.descriptor,))
         return answer if isinstance(answer, Stopped) else None
 
-    def ask(self, message: dict[str, Any], timeout_s: float, late_key: str) -> Said | Stopped:
+    def ask(self, message: dict[str, Any], expected: type[Answer], timeout_s: float, late_key: str) -> Answer | Stopped:
         """Have the loaded runner answer ``message`` in time; ``late_key`` is the cause when it does not."""
-        return self._ask(message, timeout_s, late_key)
+        return self._ask(message, expected, timeout_s, late_key)
 
     @property
     def elapsed_s(self) -> float:
@@ -94,8 +96,13 @@ class Attendant:
             self._runner = None
 
     def _ask(
-        self, message: dict[str, Any], timeout_s: float, late_key: str, descriptors: tuple[int, ...] = ()
-    ) -> Said | Stopped:
+        self,
+        message: dict[str, Any],
+        expected: type[Answer],
+        timeout_s: float,
+        late_key: str,
+        descriptors: tuple[int, ...] = (),
+    ) -> Answer | Stopped:
         runner = self._loaded_runner()
         limit_s = min(timeout_s, max(self._deadline - time.monotonic(), 0.001))
         try:
@@ -113,6 +120,9 @@ class Attendant:
             stopped = from_failure(answer.failure, self._entry.signature)
             # An error of the device sticks to the process, and memory that it took stays taken.
             return self._end(stopped) if answer.failure.kind in ("device", "device_memory") else stopped
+        if not isinstance(answer, expected):
+            # An answer to another question: whatever came next would be out of step.
+            return self._end(Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.protocol")))
         return answer
 
     def _end(self, stopped: Stopped | None) -> Stopped:

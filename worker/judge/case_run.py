@@ -101,11 +101,9 @@ class CaseRunner:
         poison = generator(self._seed, self._device.torch, case.name, repetition, "poison")
         placement = Placement(arena, plan, call, poison)
         self._device.synchronize()
-        answer = self._attendant.ask({"type": "call", **plan.views()}, self._limits.case_s, "case.time_limit")
+        answer = self._attendant.ask({"type": "call", **plan.views()}, Returned, self._limits.case_s, "case.time_limit")
         if isinstance(answer, Stopped):
             return _stopped(answer)
-        if not isinstance(answer, Returned):
-            return Finding(Verdict.RUNTIME_ERROR, Cause(key="case.protocol"))
         self.kernels.update((repr(kernel), kernel) for kernel in answer.kernels[:MAX_KERNELS])
         collected = placement.collect()
         judgement = judge_call(self._drill, call, collected, answer, guards_inputs=case.guards_inputs)

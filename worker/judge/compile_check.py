@@ -16,7 +16,7 @@ from graders.report import Cause, KernelResources
 from graders.verdict import Verdict
 from worker.judge.arena import Arena, Arenas
 from worker.judge.attendant import Attendant, NoMoreRunners
-from worker.judge.messages import Compiled, CompiledKernel
+from worker.judge.messages import Compiled, CompiledKernel, Returned
 from worker.judge.outcome import Stopped
 from worker.judge.placement import Plan
 
@@ -74,7 +74,9 @@ class CompileCheck:
         if stopped is not None:
             return CompileFindings(unfinished=stopped)
         for plan in plans:
-            answer = self._attendant.ask({"type": "compile", **plan.views()}, self._limits.case_s, "case.time_limit")
+            answer = self._attendant.ask(
+                {"type": "compile", **plan.views()}, Returned, self._limits.case_s, "case.time_limit"
+            )
             if isinstance(answer, Stopped) and answer.verdict is Verdict.COMPILE_ERROR:
                 return CompileFindings(refused=answer)
             if isinstance(answer, Stopped):
@@ -82,12 +84,10 @@ class CompileCheck:
         return self._finish()
 
     def _finish(self) -> CompileFindings:
-        answer = self._attendant.ask({"type": "finish"}, self._limits.compile_s, "compile.time_limit")
+        answer = self._attendant.ask({"type": "finish"}, Compiled, self._limits.compile_s, "compile.time_limit")
         if isinstance(answer, Compiled):
             kernels = [KernelResources(**kernel.model_dump()) for kernel in answer.kernels]
             return CompileFindings(refused=_too_much_shared(answer.kernels), kernels=kernels)
-        if not isinstance(answer, Stopped):
-            return CompileFindings(unfinished=Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.protocol")))
         if answer.failure is not None:
             # Whatever a compiler raises, it did not take the kernel.
             params = {"message": answer.failure.message, "line": answer.failure.line or 0}

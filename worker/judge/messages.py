@@ -10,6 +10,7 @@ from worker.protocol.channel import ProtocolError
 
 Name = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=4000)]
+Bytes = Annotated[int, Field(ge=0, le=1 << 30)]
 Line = Annotated[int, Field(ge=1, le=1_000_000)] | None
 
 
@@ -56,10 +57,10 @@ class CompiledKernel(_Said):
     name: Name
     target: Name
     num_warps: Annotated[int, Field(ge=1, le=64)]
-    num_stages: int | None = None
-    registers: int | None = None
-    spill_bytes: int | None = None
-    shared_bytes: int | None = None
+    num_stages: Annotated[int, Field(ge=0, le=64)] | None = None
+    registers: Annotated[int, Field(ge=0, le=1024)] | None = None
+    spill_bytes: Bytes | None = None
+    shared_bytes: Bytes | None = None
 
 
 class Returned(_Said):
@@ -81,6 +82,7 @@ class Went(_Said):
     """A timed round's calls were made and the device is at rest, says the runner: the clock says what it cost."""
 
     type: Literal["went"]
+    nonce: Annotated[int, Field(ge=0)]
 
 
 class Failed(_Said):

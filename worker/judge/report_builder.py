@@ -28,7 +28,7 @@ from graders.report import (
     Timeline,
 )
 from graders.scoring import add_up, category_results, total
-from graders.verdict import CaseStatus, Lane, State, Verdict, foremost
+from graders.verdict import CaseStatus, Lane, State, Verdict, Visibility, foremost
 from worker.job import Job
 from worker.judge.case_run import Finding
 from worker.judge.device import Device
@@ -131,11 +131,14 @@ class ReportBuilder:
         return self._report(verdict, cause=None, diagnoses=diagnoses)
 
     def _annotate(self, annotation: Annotation, case: Case) -> None:
-        """One marker a line; the text of an exception is shown for public cases alone."""
+        """One marker a line: whole for public cases, type and line for hinted ones, none for hidden ones."""
+        visibility = self._drill.manifest.category(case.category).visibility
+        if visibility is Visibility.HIDDEN:
+            return
         if any(known.line == annotation.line and known.key == annotation.key for known in self._annotations):
             return
         shown = annotation
-        if self._drill.manifest.category(case.category).visibility != "public":
+        if visibility is not Visibility.PUBLIC:
             params = {name: value for name, value in annotation.params.items() if name in ("exception", "line")}
             shown = annotation.model_copy(update={"key": "annotation.exception", "params": params})
         self._annotations.append(shown)

@@ -16,7 +16,8 @@ import time
 from collections import deque
 from typing import Any
 
-RUNNER_FRAME_BYTES = 256 * 1024
+RUNNER_FRAME_BYTES = 512 * 1024
+"""A source of the longest length fits even when JSON needs six bytes for each of its own."""
 JUDGE_FRAME_BYTES = 16 * 1024 * 1024
 
 _LENGTH = 4

@@ -25,7 +25,7 @@ class TimedCalls:
         self._calls = [bound_call(entry, slot, arena) for slot in message["slots"]]
         gc.collect()
         gc.freeze()
-        return {"type": "went"}
+        return {"type": "went", "nonce": message["nonce"]}
 
     def capture(self, _entry: Callable[..., Any], message: dict[str, Any], _arena: Mapping) -> dict[str, Any]:
         """``groups``: a graph for each list of slots."""
@@ -37,7 +37,7 @@ class TimedCalls:
                     self._calls[slot]()
             self._graphs.append(graph)
         torch.cuda.synchronize()
-        return {"type": "went"}
+        return {"type": "went", "nonce": message["nonce"]}
 
     def go(self, _entry: Callable[..., Any], message: dict[str, Any], _arena: Mapping) -> dict[str, Any]:
         """``order``: the calls (with ``graphs``: the graphs) to make, one after the other."""
@@ -48,7 +48,7 @@ class TimedCalls:
             for index in message["order"]:
                 self._calls[index]()
         torch.cuda.synchronize()
-        return {"type": "went"}
+        return {"type": "went", "nonce": message["nonce"]}
 
     def executors(self) -> dict[str, Execute]:
         return {"prepare": self.prepare, "capture": self.capture, "go": self.go}

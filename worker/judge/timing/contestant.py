@@ -7,7 +7,10 @@ import random
 import torch
 
 from graders.limits import Limits
+from graders.report import Cause
+from graders.verdict import Verdict
 from worker.judge.attendant import Attendant
+from worker.judge.messages import Went
 from worker.judge.outcome import Stopped
 from worker.judge.timing.calibration import Calibration, DeviceClock, Stretch, stretch
 from worker.judge.timing.slots import Slots
@@ -49,7 +52,8 @@ class Contestant:
         """Capture graphs of ``GROUP`` calls. False where the calls cannot be captured, and the runner lives on."""
         count = len(self.slots.slots)
         groups = [list(range(first, first + GROUP)) for first in range(0, count - GROUP + 1, GROUP)]
-        answer = self._attendant.ask({"type": "capture", "groups": groups}, self._limits.compile_s, "case.time_limit")
+        message = {"type": "capture", "groups": groups, "nonce": self._nonce()}
+        answer = self._attendant.ask(message, Went, self._limits.compile_s, "case.time_limit")
         if isinstance(answer, Stopped):
             return False
         self._groups = groups
@@ -82,10 +86,18 @@ class Contestant:
         return self._ask({"type": "go", "order": order, "graphs": self._groups is not None}, self._limits.case_s)
 
     def _ask(self, message: dict[str, object], timeout_s: float) -> float:
-        answer = self._attendant.ask(message, timeout_s, "case.time_limit")
+        nonce = self._nonce()
+        answer = self._attendant.ask(message | {"nonce": nonce}, Went, timeout_s, "case.time_limit")
         if isinstance(answer, Stopped):
             raise Refused(answer)
+        if answer.nonce != nonce:
+            # It answered before it was asked: what it says of this round is worth nothing.
+            raise Refused(Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.protocol")))
         return self._attendant.elapsed_s
+
+    def _nonce(self) -> int:
+        """What an answer has to repeat, so that none can be given in advance."""
+        return self._random.getrandbits(62)
 
     @staticmethod
     def _require(stopped: Stopped | None) -> None:
