@@ -143,6 +143,15 @@ def test_a_submission_that_always_crashes_is_run_four_times_in_all(grade: Grade)
     assert report.score == 0
 
 
+def test_a_submission_that_always_hangs_is_not_waited_for_again_and_again(grade: Grade) -> None:
+    report = grade("def softmax(x, out):\n    while True:\n        pass\n", case_s=1.0)
+    judged = [case for case in report.cases if case.status is not CaseStatus.SKIPPED]
+    keys = [case.cause.key for case in judged if case.cause]
+    assert keys[:3] == ["case.time_limit"] * 3
+    assert set(keys[3:]) == {"case.not_run"}
+    assert report.verdict is Verdict.TIME_LIMIT
+
+
 @pytest.mark.parametrize(
     ("source", "verdict", "key"),
     [

@@ -11,7 +11,7 @@ from graders.manifest import EntryPoint
 from graders.report import Cause
 from graders.verdict import Verdict
 from worker.judge.arena import Arena
-from worker.judge.messages import Failed, Loaded, Mapped, Said
+from worker.judge.messages import Failed, Loaded, Mapped, Returned, Said
 from worker.judge.outcome import Stopped, from_failure
 from worker.judge.runner_link import OutputExceeded, ProtocolError, RunnerGone, RunnerLink, RunnerTimedOut
 from worker.judge.supervisor_link import Kind, SupervisorLink
@@ -19,6 +19,9 @@ from worker.judge.supervisor_link import Kind, SupervisorLink
 Answer = TypeVar("Answer", bound=Said)
 
 MAX_REPLACEMENTS = 3
+MAX_LATE_IN_A_ROW = 3
+"""A program that hangs on three calls running hangs on all of them: the rest is not waited for."""
+
 MAP_WAIT_S = 10.0
 
 
@@ -37,6 +40,7 @@ class Attendant:
         self._deadline = deadline
         self._runner: RunnerLink | None = None
         self._started = 0
+        self._late_in_a_row = 0
         self._output: str | None = None
         self._mapped: Arena | None = None
 
@@ -44,7 +48,8 @@ class Attendant:
         """Have a runner with the submission imported; what went wrong, or None. Raises NoMoreRunners."""
         if self._runner is not None:
             return None
-        if self._started > MAX_REPLACEMENTS or time.monotonic() >= self._deadline:
+        hopeless = self._started > MAX_REPLACEMENTS or self._late_in_a_row >= MAX_LATE_IN_A_ROW
+        if hopeless or time.monotonic() >= self._deadline:
             raise NoMoreRunners
         self._started += 1
         self._mapped = None
@@ -108,6 +113,7 @@ class Attendant:
         try:
             answer = runner.ask(message, limit_s, descriptors)
         except RunnerTimedOut:
+            self._late_in_a_row += 1
             return self._end(Stopped(Verdict.TIME_LIMIT, Cause(key=late_key, params={"limit_s": timeout_s})))
         except OutputExceeded:
             cause = Cause(key="case.output_limit", params={"limit_kib": self._limits.output_kib})
@@ -123,6 +129,8 @@ class Attendant:
         if not isinstance(answer, expected):
             # An answer to another question: whatever came next would be out of step.
             return self._end(Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.protocol")))
+        if isinstance(answer, Returned):
+            self._late_in_a_row = 0
         return answer
 
     def _end(self, stopped: Stopped | None) -> Stopped:
