@@ -1,4 +1,4 @@
-"""Memory that judge and runner both map, in two back ends behind one small interface."""
+"""Memory that judge and runner both map: the interface, and the host back end."""
 
 from __future__ import annotations
 
@@ -51,15 +51,6 @@ class Arenas(Protocol):
     def give_back(self, arena: Arena) -> None: ...
 
     def close(self) -> None: ...
-
-
-def arenas_on(device: torch.device) -> Arenas:
-    """The arenas of a device."""
-    if device.type == "cpu":
-        return HostArenas()
-    from worker.judge.device_arena import DeviceArenas
-
-    return DeviceArenas(device)
 
 
 class HostArenas:

@@ -14,7 +14,7 @@ from graders.report import CaseResult, Cause, Report
 from graders.scoring import share_points
 from graders.verdict import Lane, State, Verdict
 from worker.job import Job
-from worker.judge.arena import arenas_on
+from worker.judge.arenas import arenas_on
 from worker.judge.attendant import Attendant
 from worker.judge.case_run import CaseRunner, draw_call
 from worker.judge.compile_check import CompileCheck, CompileFindings
