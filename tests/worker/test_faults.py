@@ -81,6 +81,7 @@ FAULTS = {
     ),
     "oversized_message": ("channel().sendall(b'\\xff\\xff\\xff\\xff\\x00')", Verdict.RUNTIME_ERROR, "case.protocol"),
     "stack": ("exec('def f(): f()\\nf()')", Verdict.RUNTIME_ERROR, "case.exception"),
+    "surrogate": ("raise ValueError('\\udc80')", Verdict.RUNTIME_ERROR, "case.exception"),
     "raise": ("raise ValueError('I give up')", Verdict.RUNTIME_ERROR, "case.exception"),
 }
 

@@ -14,6 +14,11 @@ from triton.runtime.errors import InterpreterError
 MESSAGE_CHARACTERS = 2000
 
 
+def plain(text: str, characters: int) -> str:
+    """``text``, clipped, without what is no Unicode: a lone surrogate would make the whole message malformed."""
+    return text[:characters].encode("utf-8", "replace").decode("utf-8")
+
+
 def describe(error: BaseException, submission: Path) -> dict[str, Any]:
     """The failure message for ``error``. ``line`` counts from 1 in the submission, or is None."""
     if isinstance(error, CompilationError):
@@ -21,8 +26,8 @@ def describe(error: BaseException, submission: Path) -> dict[str, Any]:
     root = _root(error)
     return {
         "kind": _kind(error),
-        "exception": type(root).__name__[:100],
-        "message": str(root)[:MESSAGE_CHARACTERS],
+        "exception": plain(type(root).__name__, 100),
+        "message": plain(str(root), MESSAGE_CHARACTERS),
         "line": _line(root, submission) or _line(error, submission),
     }
 
@@ -63,8 +68,8 @@ def _kernel_failure(error: CompilationError, submission: Path) -> dict[str, Any]
     text = innermost.error_message or (str(innermost.__cause__) if innermost.__cause__ else str(innermost))
     return {
         "kind": "kernel",
-        "exception": type(innermost).__name__[:100],
-        "message": text[:MESSAGE_CHARACTERS],
+        "exception": plain(type(innermost).__name__, 100),
+        "message": plain(text, MESSAGE_CHARACTERS),
         "line": _kernel_line(innermost, submission),
     }
 

@@ -59,7 +59,8 @@ def _entry_point(module: object, name: str, parameters: list[str]) -> Callable[.
 
 
 def _syntax_failure(error: BaseException) -> dict[str, Any]:
-    failure: dict[str, Any] = {"kind": "syntax", "message": str(getattr(error, "msg", None) or error)[:500]}
+    message = str(getattr(error, "msg", None) or error)[:500].encode("utf-8", "replace").decode("utf-8")
+    failure: dict[str, Any] = {"kind": "syntax", "message": message}
     if isinstance(error, SyntaxError):
         failure |= {"line": error.lineno, "column": error.offset, "end_line": error.end_lineno}
     return failure

@@ -83,7 +83,7 @@ def python_command(program: list[str], root: Path = PROGRAM) -> list[str]:
         f"import sys, runpy; sys.path.insert(0, {str(root)!r}); sys.path.extend({_package_folders()!r}); "
         f"sys.argv[1:] = {program[1:]!r}; runpy.run_module({program[0]!r}, run_name='__main__', alter_sys=True)"
     )
-    return [sys.executable, "-I", "-u", "-c", start]
+    return [sys.executable, "-I", "-B", "-u", "-c", start]
 
 
 def as_root() -> bool:
