@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict
 from graders.limits import Limits
 from graders.verdict import Lane
 
+UNSANDBOXED = "unsandboxed"
+"""What a report says in place of a tier when nothing stood between submission and machine."""
+
 
 class Job(BaseModel):
     """One submission to grade. ``seed`` is secret: it draws the inputs, and staff can replay it."""

@@ -24,7 +24,6 @@ from app.queue.wakeup import Wakeups
 from app.settings import Settings
 from app.store.engine import Store
 from app.workers.service import WorkerInfo, heartbeat, register, unregister
-from graders.limits import Limits
 from graders.report import Environment
 from graders.verdict import Lane
 from worker.sandbox.profile import SandboxUnavailable
@@ -83,9 +82,7 @@ class TaskProcess:
         """Die with the parent, whatever happens to it; then warm up."""
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         settings = self._settings
-        self._supervisor = Supervisor(
-            self._lane, STANDBY[self._lane], sandboxed=self._sandbox.sandboxed, maximum=Limits.default(self._lane)
-        )
+        self._supervisor = Supervisor(self._lane, STANDBY[self._lane], sandboxed=self._sandbox.sandboxed)
         self._supervisor.warm_up()
         self._grader = Grader(
             Store(settings.database),

@@ -29,13 +29,12 @@ from graders.report import (
 )
 from graders.scoring import add_up, category_results, total
 from graders.verdict import CaseStatus, Lane, State, Verdict, Visibility, foremost
-from worker.job import Job
+from worker.job import UNSANDBOXED, Job
 from worker.judge.case_run import Finding
 from worker.judge.device import Device
 from worker.judge.messages import CompiledKernel
 from worker.judge.outcome import Stopped
 
-UNSANDBOXED = "unsandboxed"
 _ERROR_VERDICTS = {Verdict.RUNTIME_ERROR, Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT}
 
 

@@ -7,6 +7,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any
 
+from worker.job import UNSANDBOXED
 from worker.protocol.channel import RUNNER_FRAME_BYTES, Channel, PeerGone, ProtocolError, from_descriptor
 from worker.sandbox.process import start
 from worker.sandbox.profile import SandboxUnavailable, Walls
@@ -14,7 +15,6 @@ from worker.supervisor.runners import PROGRAMS, RunnerPool
 
 START_WAIT_S = 60.0
 TIER_A = "A"
-UNSANDBOXED = "unsandboxed"
 
 
 @dataclass(frozen=True)

@@ -50,10 +50,10 @@ class Listener(Protocol):
 class Supervisor:
     """One judge and a pool of runners for one lane. Use it from the thread that made it, and close it there."""
 
-    def __init__(self, lane: Lane, standby: dict[str, int], *, sandboxed: bool, maximum: Limits | None = None) -> None:
+    def __init__(self, lane: Lane, standby: dict[str, int], *, sandboxed: bool) -> None:
         self.lane = lane
         self._sandboxed = sandboxed
-        limits = maximum or Limits.default(lane)
+        limits = Limits.default(lane)
         self._pool = RunnerPool(standby, sandboxed=sandboxed, scratch_mib=limits.scratch_mib, tasks=limits.tasks)
         self._watchdog = Watchdog()
         self._active: dict[int, Runner] = {}
