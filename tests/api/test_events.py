@@ -25,7 +25,8 @@ from app.submissions.service import Submitted
 from graders.verdict import Visibility
 from tests import builders
 from tests.api.conftest import serving
-from tests.processes import running_broker, wait_until
+from tests.broker import running_broker
+from tests.processes import wait_until
 
 
 @dataclass

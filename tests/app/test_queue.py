@@ -26,7 +26,8 @@ from app.submissions.service import Submitted, request_cancel
 from app.workers import service as workers
 from graders.verdict import Lane
 from tests import builders
-from tests.processes import running_broker, wait_until
+from tests.broker import running_broker
+from tests.processes import wait_until
 
 
 class Bench:

@@ -16,7 +16,8 @@ import pytest
 from app.queue import broker
 from app.queue.broker import BrokerError, connect, is_up, server_command, socket_path
 from app.settings import Settings
-from tests.processes import is_alive, running_broker, wait_until
+from tests.broker import running_broker
+from tests.processes import is_alive, wait_until
 from tests.serving import CLI, ROOT, Served, environment_of
 
 

@@ -24,7 +24,9 @@ _uids_lock = threading.Lock()
 
 KILL_WAIT_S = 10.0
 STOP_WAIT_S = 0.5
-_STOPPED_OR_GONE = ("T", "t", "Z", "X", "")
+"""How long a tree may take to come to rest: a thread within a system call stops when it leaves it."""
+
+_AT_REST = frozenset("TtZX")
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class SandboxedProcess:
     def __init__(self, popen: subprocess.Popen[bytes], bare_scratch: Path | None = None) -> None:
         self._popen = popen
         self._bare_scratch = bare_scratch
+        self._paused: list[int] = []
 
     @property
     def pid(self) -> int:
@@ -70,15 +73,32 @@ class SandboxedProcess:
     def _stop_bubblewrap(self) -> None:
         os.kill(self._popen.pid, signal.SIGSTOP)
         deadline = time.monotonic() + STOP_WAIT_S
-        while _state(self._popen.pid) not in _STOPPED_OR_GONE and time.monotonic() < deadline:
+        while self._popen.poll() is None and not _at_rest(self._popen.pid) and time.monotonic() < deadline:
             time.sleep(0)
 
     def pause(self) -> None:
-        """SIGSTOP the whole tree."""
-        self._signal(signal.SIGSTOP)
+        """SIGSTOP the whole tree and wait until it is at rest, for at most ``STOP_WAIT_S``.
+
+        A signal stops a process a moment after it was sent, and what it forks in that moment runs on; a child whose
+        parent has ended moves up the tree, past a walk; one that still runs can continue the others. So walks go on
+        until one has met nothing but processes at rest, each looked at before its children were listed: at rest they
+        neither fork nor end, so nothing can have slipped through.
+        """
+        deadline = time.monotonic() + STOP_WAIT_S
+        met: set[int] = set()
+        while True:
+            walked, at_rest = _stop_all(self._popen.pid)
+            met.update(walked)
+            if at_rest or self._popen.poll() is not None or time.monotonic() > deadline:
+                break
+        self._paused = walked if at_rest else list(met)
 
     def resume(self) -> None:
-        self._signal(signal.SIGCONT)
+        """Continue what ``pause`` stopped: its list, without a look at the tree, because the clock may be running."""
+        for pid in self._paused:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        self._paused = []
 
     def _signal(self, number: signal.Signals) -> None:
         for pid in reversed(_tree(self._popen.pid)):
@@ -159,22 +179,45 @@ def _next_uid() -> int:
         return next(_uids)
 
 
-def _state(pid: int) -> str:
-    """The state letter of a process as /proc has it; empty when it is gone."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    return ""
+def _stop_all(root: int) -> tuple[list[int], bool]:
+    """One walk down the tree that stops what runs: the processes it met, and whether all were at rest already."""
+    met, frontier, at_rest = [], [root], True
+    while frontier:
+        pid = frontier.pop()
+        met.append(pid)
+        if not _at_rest(pid):
+            at_rest = False
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+        frontier.extend(_children(pid))
+    return met, at_rest
+
+
+def _at_rest(pid: int) -> bool:
+    """Whether every thread of a process is stopped or dead. One that is gone is not: its children are elsewhere."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+        stats = [Path(f"/proc/{pid}/task/{thread}/stat").read_text("latin-1") for thread in threads]
+    except OSError:
+        return False
+    return bool(stats) and all(stat.rpartition(")")[2].split()[0] in _AT_REST for stat in stats)
 
 
 def _tree(root: int) -> list[int]:
     """Process ids of ``root`` and its descendants, as far as the kernel lists them."""
     found, frontier = [root], [root]
     while frontier:
-        pid = frontier.pop()
-        with contextlib.suppress(OSError):
-            for task in os.listdir(f"/proc/{pid}/task"):
-                with contextlib.suppress(OSError):
-                    children = Path(f"/proc/{pid}/task/{task}/children").read_text().split()
-                    found.extend(map(int, children))
-                    frontier.extend(map(int, children))
+        children = _children(frontier.pop())
+        found.extend(children)
+        frontier.extend(children)
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    """The children of every thread of a process; none when it is gone."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):
+                found.extend(map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split()))
     return found
