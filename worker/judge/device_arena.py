@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 import torch
 
@@ -10,7 +11,13 @@ from worker.judge.arena import Arena, chunks
 
 
 class DeviceArena:
-    """A CUDA VMM allocation. An importer chooses its own access, so nothing in it can be made read-only."""
+    """A CUDA VMM allocation. An importer chooses its own access, so nothing in it can be made read-only.
+
+    ``live_bytes`` and ``made_bytes`` add up the arenas of this process that exist and that ever existed.
+    """
+
+    live_bytes: ClassVar[int] = 0
+    made_bytes: ClassVar[int] = 0
 
     def __init__(self, nbytes: int, device: torch.device) -> None:
         from worker.protocol.device_memory import DeviceMemory  # CUDA's bindings are there only where a GPU is
@@ -18,6 +25,8 @@ class DeviceArena:
         torch.zeros(1, device=device)  # the context must exist
         self._memory = DeviceMemory(nbytes, device.index or 0)
         self.nbytes = self._memory.nbytes
+        DeviceArena.live_bytes += self.nbytes
+        DeviceArena.made_bytes += self.nbytes
         self.descriptor = self._memory.descriptor
         self.device = device
         self._bytes = torch.as_tensor(self._memory, device=device)
@@ -40,6 +49,7 @@ class DeviceArena:
         torch.cuda.synchronize(self.device)
         del self._bytes
         self._memory.close()
+        DeviceArena.live_bytes -= self.nbytes
 
 
 class DeviceArenas:

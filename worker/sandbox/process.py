@@ -101,7 +101,7 @@ class SandboxedProcess:
         self._paused = []
 
     def _signal(self, number: signal.Signals) -> None:
-        for pid in reversed(_tree(self._popen.pid)):
+        for pid in reversed(self.pids()):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
@@ -111,14 +111,18 @@ class SandboxedProcess:
             self._popen.wait(timeout_s)
         return self.returncode
 
+    def pids(self) -> list[int]:
+        """The processes of the tree."""
+        return _tree(self._popen.pid)
+
     def usage(self) -> Usage:
         """Memory of the tree, and its processes and threads. Pages that several share count for each."""
-        pids = _tree(self._popen.pid)
+        pids = self.pids()
         return Usage(tree_memory.resident_bytes(pids), sum(map(tree_memory.threads, pids)))
 
     def exact_memory_bytes(self) -> int:
         """The same memory with shared pages counted once: slower by far, milliseconds a process."""
-        return tree_memory.proportional_bytes(_tree(self._popen.pid))
+        return tree_memory.proportional_bytes(self.pids())
 
 
 def start(

@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 
 from graders.verdict import Lane
+from worker.device_ledger import DeviceLedger
 from worker.protocol.channel import JUDGE_FRAME_BYTES, Channel
 from worker.sandbox.devices import gpu_nodes
 from worker.sandbox.process import SandboxedProcess, start
@@ -19,10 +20,14 @@ _SCRATCH_MIB = 2048
 
 
 class JudgeProcess:
-    """A warm judge. It sees no network, no data directory and none of our environment."""
+    """A warm judge. It sees no network, no data directory and none of our environment.
+
+    ``ledger`` has what it holds on the device.
+    """
 
     def __init__(self, lane: Lane, *, sandboxed: bool, log: int | None = None) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.ledger = DeviceLedger()
         walls = Walls(
             programs=_PROGRAMS,
             environment={},
@@ -31,10 +36,12 @@ class JudgeProcess:
             limited=False,
         )
         try:
-            program = ["worker.judge", str(theirs.fileno()), lane.value]
-            self.process: SandboxedProcess = start(walls, program, (theirs.fileno(),), output=log, sandboxed=sandboxed)
+            descriptors = (theirs.fileno(), self.ledger.descriptor)
+            program = ["worker.judge", str(descriptors[0]), lane.value, str(descriptors[1])]
+            self.process: SandboxedProcess = start(walls, program, descriptors, output=log, sandboxed=sandboxed)
         finally:
             theirs.close()
+            self.ledger.handed_over()
         self.channel = Channel(ours, JUDGE_FRAME_BYTES)
         self._ready = False
 

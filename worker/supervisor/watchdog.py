@@ -1,4 +1,7 @@
-"""Stops a runner that holds too much memory or too many tasks: a cgroup's work where none can be written."""
+"""Stops a runner that holds too much memory or too many tasks: a cgroup's work where none can be written.
+
+Device memory, which no cgroup counts, is looked at by a thread of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,14 @@ import threading
 from dataclasses import dataclass
 
 from graders.limits import Limits
+from worker.supervisor.device_account import Judge
+from worker.supervisor.device_watch import DeviceWatch
 from worker.supervisor.runners import Runner
 
 INTERVAL_S = 0.03
+
+DEVICE_LIMITED = ("gpu",)
+"""Kinds of runners whose device memory is limited: those on a GPU that hold a submission."""
 
 
 @dataclass
@@ -20,9 +28,10 @@ class _Watched:
 
 
 class Watchdog:
-    """A thread that polls the runners handed to a judge."""
+    """A thread that polls the runners handed to a judge. Without ``device`` the device's memory is not limited."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: DeviceWatch | None = None) -> None:
+        self._device = device
         self._lock = threading.Lock()
         self._watched: dict[int, _Watched] = {}
         self._wake = threading.Event()
@@ -30,15 +39,22 @@ class Watchdog:
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
         self._thread.start()
 
-    def watch(self, runner: Runner, limits: Limits) -> None:
-        """Watch ``runner``: its limit of memory is above what it holds on standby."""
+    def watch(self, runner: Runner, limits: Limits, judge: Judge | None = None) -> None:
+        """Watch ``runner``, about to go to ``judge``: its limits of memory are above what it holds on standby."""
+        if self._device is not None and judge is not None and runner.kind in DEVICE_LIMITED:
+            self._device.watch(runner, judge, limits.device_memory_mib << 20)
         base = runner.process.usage().memory_bytes
         with self._lock:
             self._watched[runner.id] = _Watched(runner, base + (limits.host_memory_mib << 20), limits.tasks)
         self._wake.set()
 
     def unwatch(self, runner: Runner) -> str | None:
-        """Stop watching; why the watchdog stopped the runner ('memory', 'tasks'), or None if it did not."""
+        """Stop watching; why the watchdog stopped the runner, or None if it did not.
+
+        The reasons: 'memory', 'tasks', 'device_memory'.
+        """
+        if self._device is not None:
+            self._device.unwatch(runner.id)
         with self._lock:
             watched = self._watched.pop(runner.id, None)
         return watched.reason if watched else None
@@ -47,6 +63,8 @@ class Watchdog:
         self._closed = True
         self._wake.set()
         self._thread.join()
+        if self._device is not None:
+            self._device.close()
 
     def _run(self) -> None:
         while not self._closed:
@@ -61,8 +79,7 @@ class Watchdog:
             self._wake.wait(INTERVAL_S)
             self._wake.clear()
 
-    @staticmethod
-    def _check(item: _Watched) -> None:
+    def _check(self, item: _Watched) -> None:
         if item.reason is not None or item.runner.process.returncode is not None:
             return
         usage = item.runner.process.usage()
@@ -70,5 +87,7 @@ class Watchdog:
             item.reason = "tasks"
         elif usage.memory_bytes > item.memory_bytes and item.runner.process.exact_memory_bytes() > item.memory_bytes:
             item.reason = "memory"  # forked processes share their pages: only the exact sum may accuse
+        elif self._device is not None and self._device.exceeded(item.runner.id):
+            item.reason = "device_memory"
         if item.reason is not None:
             item.runner.kill()
