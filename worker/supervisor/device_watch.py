@@ -7,9 +7,8 @@ import logging
 import threading
 from typing import Protocol
 
-from graders.verdict import Lane
 from worker.supervisor.device_account import DeviceAccount, Judge, Look
-from worker.supervisor.nvml import DeviceUse, NvmlUnavailable, device_of_gpu
+from worker.supervisor.nvml import DeviceUse, NvmlUnavailable
 from worker.supervisor.runners import Runner
 
 _log = logging.getLogger(__name__)
@@ -38,12 +37,6 @@ class DeviceWatch:
         self._failing = False
         self._thread = threading.Thread(target=self._run, name="device-watch", daemon=True)
         self._thread.start()
-
-    @classmethod
-    def for_lane(cls, lane: Lane, standby: dict[str, int]) -> DeviceWatch | None:
-        """The watch of a lane with a pool of ``standby`` runners; None where there is nothing to look at."""
-        device = device_of_gpu() if lane is Lane.GPU else None
-        return cls(device, sum(standby.values())) if device is not None else None
 
     def watch(self, runner: Runner, judge: Judge, limit_bytes: int) -> None:
         """Open an account for the runner, and return once it is open: what is taken from now on counts."""
