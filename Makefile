@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test gpu-check lint lock clean
+.PHONY: help setup serve test gpu-check bench-judge lint lock clean
 
 PYTHON ?= python3
 export PYTHON
@@ -20,6 +20,9 @@ test: ## Install everything and run the whole suite
 
 gpu-check: ## Run the GPU tests with PYTHON and its own torch (SUITE=timing for a slice)
 	@scripts/gpu_check.sh
+
+bench-judge: ## How exact and how fast the judge is on this GPU, with PYTHON and its own torch (about 8 minutes)
+	@$${PYTHON:-python3} scripts/bench_judge.py
 
 lint: setup ## Check style, types and the arrows between packages
 	$(VENV)/ruff check .

@@ -32,6 +32,10 @@ T = TypeVar("T")
 Oracle = Callable[..., tuple[torch.Tensor, ...]]
 
 
+BASELINES = ("copy_baseline", "torch_baseline")
+"""A copy of the same bytes, and what torch has for the task."""
+
+
 class DrillError(ValueError):
     """A drill that cannot be used; the message names the file and the reason."""
 
@@ -43,6 +47,7 @@ class Drill:
     ``oracle(*inputs)`` gives the right outputs in float64, always as a tuple; ``entry_point`` is the reference,
     called as a submission is; ``catalogue`` has the judge's sentences and the drill's. ``count_wrong(*inputs, *outs,
     relative)``, where there is one, does the oracle's and the policy's work in one kernel: a count on the device.
+    ``baselines`` names those of ``BASELINES`` that the reference has: called as it is, timed beside it.
     """
 
     slug: str
@@ -57,6 +62,7 @@ class Drill:
     reference: Path
     shapes: tuple[TimedShape, ...] = ()
     count_wrong: Callable[..., torch.Tensor] | None = None
+    baselines: tuple[str, ...] = ()
 
 
 def load_drill(root: Path, slug: str) -> Drill:
@@ -86,6 +92,7 @@ def load_drill(root: Path, slug: str) -> Drill:
         reference=oracle_file,
         shapes=_shapes(manifest, folder),
         count_wrong=getattr(numerics, "count_wrong", None),
+        baselines=tuple(name for name in BASELINES if hasattr(numerics, name)),
     )
     _check_cases(drill)
     _check_texts(drill)

@@ -179,13 +179,26 @@ class ShapeTiming(_Model):
     time_us: float
     spread: float
     reference_us: float
-    torch_us: float | None = None
+    torch_us: float | None = Field(None, description="torch's own function, in the reference's runner.")
+    copy_us: float | None = Field(None, description="A copy of the same bytes, in the reference's runner.")
     ratio: float
     half_width: float = Field(description="Of the ratio, relative, at 95 %.")
     rounds: int
     gbps: float
     fraction_of_copy: float
     kernels: list[MeasuredKernel] = []
+
+
+class DeviceConditions(_Model):
+    """The GPU while it was measured: one sample a round."""
+
+    sm_clock_mhz: float = Field(description="Median.")
+    lowest_sm_clock_mhz: float
+    memory_clock_mhz: float = Field(description="Median.")
+    highest_temperature_c: float
+    highest_power_w: float
+    throttled_rounds: int = Field(ge=0, description="Rounds repeated, or kept, while the GPU held itself back.")
+    throttle_reasons: list[str] = []
 
 
 class PerformanceStatus(StrEnum):
@@ -204,6 +217,7 @@ class Performance(_Model):
     ratio: float | None = None
     ratio_ci: tuple[float, float] | None = None
     shapes: list[ShapeTiming] = []
+    conditions: DeviceConditions | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -16,7 +16,9 @@ from worker.judge.device import DeviceUnhealthy, device_of
 from worker.judge.grading import Grading
 from worker.judge.packages import Packages
 from worker.judge.supervisor_link import SupervisorLink
-from worker.judge.timing.calibration import Calibration, calibrate
+from worker.judge.timing.baselines import Baselines
+from worker.judge.timing.calibration import calibrate
+from worker.judge.timing.measure import Instruments
 from worker.protocol.channel import JUDGE_FRAME_BYTES, Channel, PeerGone, from_descriptor
 
 
@@ -26,21 +28,21 @@ def main(arguments: list[str]) -> None:
     packages = Packages(Path(os.environ["TMPDIR"]) / "packages")
     device = device_of(Lane(arguments[1]))
     device.require_health()
-    calibration = calibrate(device.torch) if device.lane is Lane.GPU else None
+    instruments = Instruments(calibrate(device.torch), Baselines()) if device.lane is Lane.GPU else None
     channel.send({"type": "ready"})
     with contextlib.suppress(PeerGone):
         while True:
-            _serve_one(channel, packages, calibration)
+            _serve_one(channel, packages, instruments)
 
 
-def _serve_one(channel: Channel, packages: Packages, calibration: Calibration | None) -> None:
+def _serve_one(channel: Channel, packages: Packages, instruments: Instruments | None) -> None:
     """One job. A failure of ours is told, never turned into a verdict: the supervisor decides what follows."""
     message, (package,) = channel.receive()
     try:
         job = Job.model_validate(message["job"])
         link = SupervisorLink(channel, job.limits)
         drill = packages.drill(job.slug, job.digest, package)
-        link.report(Grading(job, drill, link, calibration).run())
+        link.report(Grading(job, drill, link, instruments).run())
     except PeerGone:
         raise
     except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from graders.limits import Limits
@@ -15,8 +16,10 @@ from worker.judge.messages import Failed, Loaded, Mapped, Returned, Said
 from worker.judge.outcome import Stopped, from_failure
 from worker.judge.runner_link import OutputExceeded, ProtocolError, RunnerGone, RunnerLink, RunnerTimedOut
 from worker.judge.supervisor_link import Kind, SupervisorLink
+from worker.protocol.doorbell import Doorbell
 
 Answer = TypeVar("Answer", bound=Said)
+Heard = TypeVar("Heard")
 
 MAX_REPLACEMENTS = 3
 MAX_LATE_IN_A_ROW = 3
@@ -43,6 +46,8 @@ class Attendant:
         self._late_in_a_row = 0
         self._output: str | None = None
         self._mapped: Arena | None = None
+        self.waited_s = 0.0
+        """For the runner, all together."""
 
     def load(self) -> Stopped | None:
         """Have a runner with the submission imported; what went wrong, or None. Raises NoMoreRunners."""
@@ -76,10 +81,20 @@ class Attendant:
         """Have the loaded runner answer ``message`` in time; ``late_key`` is the cause when it does not."""
         return self._ask(message, expected, timeout_s, late_key)
 
-    @property
-    def elapsed_s(self) -> float:
-        """From the last question to its answer, by the judge's clock."""
-        return self._loaded_runner().elapsed_s
+    def begin(self, message: dict[str, Any], descriptors: tuple[int, ...]) -> Stopped | None:
+        """Tell the loaded runner ``message``, whose answer ``ended`` waits for."""
+        heard = self._hear(lambda runner, _: runner.tell(message, descriptors), 1.0, "case.time_limit")
+        return heard if isinstance(heard, Stopped) else None
+
+    def ring(self, doorbell: Doorbell, timeout_s: float) -> float | Stopped:
+        """Have the loaded runner make the calls that ``doorbell`` was set to: seconds, by the judge's clock."""
+        heard = self._hear(lambda runner, limit_s: runner.ring(doorbell, limit_s), timeout_s, "case.time_limit")
+        return heard if isinstance(heard, (float, Stopped)) else self._out_of_step()
+
+    def ended(self, expected: type[Answer], timeout_s: float) -> Answer | Stopped:
+        """The answer to what was begun."""
+        heard = self._hear(lambda runner, limit_s: runner.listen(limit_s), timeout_s, "case.time_limit")
+        return heard if isinstance(heard, (expected, Stopped)) else self._out_of_step()
 
     def pause(self) -> None:
         """Stop the runner's processes until ``resume``."""
@@ -87,6 +102,10 @@ class Attendant:
 
     def resume(self) -> None:
         self._link.resume(self._loaded_runner())
+
+    def pin(self) -> None:
+        """Have the runner run on the core of the contestants from now on."""
+        self._link.pin(self._loaded_runner())
 
     def take_output(self) -> str | None:
         """What the submission printed since the last time, clipped."""
@@ -108,10 +127,18 @@ class Attendant:
         late_key: str,
         descriptors: tuple[int, ...] = (),
     ) -> Answer | Stopped:
+        heard = self._hear(lambda runner, limit_s: runner.ask(message, limit_s, descriptors), timeout_s, late_key)
+        if isinstance(heard, Returned):
+            self._late_in_a_row = 0
+        return heard if isinstance(heard, (expected, Stopped)) else self._out_of_step()
+
+    def _hear(self, hear: Callable[[RunnerLink, float], Heard], timeout_s: float, late_key: str) -> Heard | Stopped:
+        """What ``hear`` hears from the runner within the limit; however it fails to, in a word."""
         runner = self._loaded_runner()
         limit_s = min(timeout_s, max(self._deadline - time.monotonic(), 0.001))
+        started = time.monotonic()
         try:
-            answer = runner.ask(message, limit_s, descriptors)
+            heard = hear(runner, limit_s)
         except RunnerTimedOut:
             self._late_in_a_row += 1
             return self._end(Stopped(Verdict.TIME_LIMIT, Cause(key=late_key, params={"limit_s": timeout_s})))
@@ -119,19 +146,20 @@ class Attendant:
             cause = Cause(key="case.output_limit", params={"limit_kib": self._limits.output_kib})
             return self._end(Stopped(Verdict.OUTPUT_LIMIT, cause))
         except ProtocolError:
-            return self._end(Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.protocol")))
+            return self._out_of_step()
         except RunnerGone:
             return self._end(None)
-        if isinstance(answer, Failed):
-            stopped = from_failure(answer.failure, self._entry.signature)
+        finally:
+            self.waited_s += time.monotonic() - started
+        if isinstance(heard, Failed):
+            stopped = from_failure(heard.failure, self._entry.signature)
             # An error of the device sticks to the process, and memory that it took stays taken.
-            return self._end(stopped) if answer.failure.kind in ("device", "device_memory") else stopped
-        if not isinstance(answer, expected):
-            # An answer to another question: whatever came next would be out of step.
-            return self._end(Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.protocol")))
-        if isinstance(answer, Returned):
-            self._late_in_a_row = 0
-        return answer
+            return self._end(stopped) if heard.failure.kind in ("device", "device_memory") else stopped
+        return heard
+
+    def _out_of_step(self) -> Stopped:
+        """An answer of no known form, or to another question: whatever came next would be out of step."""
+        return self._end(Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.protocol")))
 
     def _end(self, stopped: Stopped | None) -> Stopped:
         """Kill the runner; where it went by itself, say how."""

@@ -22,16 +22,15 @@ from worker.judge.device import device_of
 from worker.judge.outcome import Stopped
 from worker.judge.report_builder import ReportBuilder
 from worker.judge.supervisor_link import Kind, SupervisorLink
-from worker.judge.timing.calibration import Calibration
 from worker.judge.timing.contestant import Refused
-from worker.judge.timing.measure import Measurement, WrongOutput
+from worker.judge.timing.measure import Instruments, Measurement, WrongTimedOutput
 
 
 class Grading:
     """Compiles, tests and reports on one submission."""
 
-    def __init__(self, job: Job, drill: Drill, link: SupervisorLink, calibration: Calibration | None) -> None:
-        self._job, self._drill, self._link, self._calibration = job, drill, link, calibration
+    def __init__(self, job: Job, drill: Drill, link: SupervisorLink, instruments: Instruments | None) -> None:
+        self._job, self._drill, self._link, self._instruments = job, drill, link, instruments
         self._device = device_of(job.lane)
         self._builder = ReportBuilder(job, drill, self._device, datetime.now(UTC))
         deadline = time.monotonic() + job.limits.grading_s
@@ -42,10 +41,10 @@ class Grading:
 
         on_gpu = job.lane is Lane.GPU
         self._tester = attendant("gpu" if on_gpu else "interpreter")
-        compiler = self._tester if on_gpu else attendant("compiler")
+        self._compiler = self._tester if on_gpu else attendant("compiler")
         self._reference = attendant("reference", drill.reference.read_text("utf-8"))
         self._arenas = arenas_on(self._device.torch)
-        self._compile_check = CompileCheck(compiler, entry, job.limits, self._arenas)
+        self._compile_check = CompileCheck(self._compiler, entry, job.limits, self._arenas)
         self._cases = CaseRunner(drill, self._tester, job.limits, job.seed, self._device, self._arenas)
         self._evidence: list[Evidence] = []
 
@@ -74,16 +73,17 @@ class Grading:
         with self._builder.phase("test"):
             refused = self._run_cases()
         self._builder.add_kernels(self._cases.kernels.values())
+        self._builder.waited(sum(attendant.waited_s for attendant in {self._tester, self._compiler}))
         if refused is not None:
             return self._builder.stopped(refused)
         if unfinished is not None and self._builder.all_passed:
             return self._builder.stopped(unfinished)
         with self._builder.phase("diagnose"):
             diagnoses = diagnose(self._drill.misconceptions, self._evidence, self._job.source, self._drill.policy)
-        if self._calibration is not None and self._wants_time():
+        if self._instruments is not None and self._wants_time():
             self._link.state(State.MEASURING)
             with self._builder.phase("measure"):
-                failed = self._measure(self._calibration)
+                failed = self._measure(self._instruments)
             if failed is not None:
                 return self._builder.failed_while_measured(failed)
         return self._builder.finished(diagnoses)
@@ -91,15 +91,13 @@ class Grading:
     def _wants_time(self) -> bool:
         return self._job.measure and bool(self._drill.shapes) and self._builder.all_passed
 
-    def _measure(self, calibration: Calibration) -> Stopped | None:
+    def _measure(self, instruments: Instruments) -> Stopped | None:
         """Time what passed every case. A wrong timed output, or a call that fails, is a finding like any other."""
-        limits, seed = self._job.limits, self._job.seed
-        measurement = Measurement(self._drill, self._tester, self._reference, calibration, limits, seed)
+        measurement = Measurement(self._job, self._drill, self._tester, self._reference, instruments)
         try:
             self._builder.performance = measurement.run()
-        except WrongOutput as wrong:
-            cause = Cause(key=wrong.reason.key, params=wrong.reason.params)
-            return Stopped(Verdict.WRONG_ANSWER, cause)
+        except WrongTimedOutput as wrong:
+            return Stopped(Verdict.WRONG_ANSWER, Cause(key=wrong.reason.key, params=wrong.reason.params))
         except Refused as refused:
             return refused.stopped
         return None

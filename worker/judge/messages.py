@@ -79,10 +79,9 @@ class Compiled(_Said):
 
 
 class Went(_Said):
-    """A timed round's calls were made and the device is at rest, says the runner: the clock says what it cost."""
+    """What a shape's timed rounds needed was done, says the runner; of the rounds themselves a doorbell tells."""
 
     type: Literal["went"]
-    nonce: Annotated[int, Field(ge=0)]
 
 
 class Failed(_Said):

@@ -68,6 +68,10 @@ class ReportBuilder:
         finally:
             self._phases[name] = round((time.monotonic() - started) * 1e3, 3)
 
+    def waited(self, seconds: float) -> None:
+        """How long of the phases so far the submission's own code took, its compiling included."""
+        self._phases["submission"] = round(seconds * 1e3, 3)
+
     def case(self, ordinal: int, case: Case, finding: Finding, max_points: float) -> CaseResult:
         """The result of a case that was judged."""
         passed = finding.verdict is Verdict.ACCEPTED

@@ -9,8 +9,11 @@ from typing import Any
 
 from worker.judge.messages import Said, parse
 from worker.protocol.channel import Channel, PeerGone, ProtocolError
+from worker.protocol.doorbell import Doorbell
 
 _READ_BYTES = 64 * 1024
+_LOOK_S = 5e-3
+"""How long only the doorbell is looked at, before a look at everything else."""
 
 
 class RunnerTimedOut(Exception):
@@ -37,8 +40,6 @@ class RunnerLink:
         self._kept_bytes = kept_bytes
         self._printed = 0
         self._limit_bytes = limit_bytes
-        self._asked_at = time.perf_counter()
-        self.elapsed_s = 0.0  # from the last question to its answer, by the judge's clock
         os.set_blocking(output, False)
 
     def ask(self, message: dict[str, Any], timeout_s: float, descriptors: tuple[int, ...] = ()) -> Said:
@@ -46,12 +47,27 @@ class RunnerLink:
 
         Raises RunnerTimedOut, RunnerGone, OutputExceeded, or ProtocolError for an answer of the wrong form.
         """
-        self._asked_at = time.perf_counter()
+        self.tell(message, descriptors)
+        return self.listen(timeout_s)
+
+    def tell(self, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
+        """Send ``message``. Raises RunnerGone."""
         try:
             self._channel.send(message, descriptors)
         except PeerGone as gone:
             raise RunnerGone from gone
-        return self.listen(timeout_s)
+
+    def ring(self, doorbell: Doorbell, timeout_s: float) -> float | Said:
+        """Ring and look for the answer: seconds between the two, or a message that came in its place. As ``ask``."""
+        rang_at = time.perf_counter()
+        doorbell.ring()
+        while not doorbell.answered(time.perf_counter() + _LOOK_S):
+            try:
+                return self.listen(0.0)
+            except RunnerTimedOut:
+                if time.perf_counter() - rang_at > timeout_s:
+                    raise
+        return time.perf_counter() - rang_at
 
     def listen(self, timeout_s: float) -> Said:
         """The next message, as ``ask``."""
@@ -63,13 +79,13 @@ class RunnerLink:
             while True:
                 arrived = self._channel.pop()
                 if arrived is not None:
-                    self.elapsed_s = time.perf_counter() - self._asked_at
                     self.drain()
                     return parse(arrived[0])
                 remaining = deadline - time.monotonic()
-                if remaining <= 0:
+                ready = selector.select(max(remaining, 0.0))
+                if not ready and remaining <= 0:
                     raise RunnerTimedOut
-                for key, _ in selector.select(remaining):
+                for key, _ in ready:
                     self._read(key, selector)
 
     def drain(self) -> None:

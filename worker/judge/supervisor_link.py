@@ -61,6 +61,11 @@ class SupervisorLink:
         self._channel.send({"type": "resume_runner", "id": runner.id})
         self._expect("runner_resumed")
 
+    def pin(self, runner: RunnerLink) -> None:
+        """Have the runner's own thread run on the core of the contestants from now on, and this process elsewhere."""
+        self._channel.send({"type": "pin_runner", "id": runner.id})
+        self._expect("runner_pinned")
+
     def state(self, state: State) -> None:
         self._channel.send({"type": "state", "state": state})
 

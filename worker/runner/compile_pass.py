@@ -6,9 +6,9 @@ Triton itself derives the specialisations from the arguments of each call, so wh
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from triton.runtime._async_compile import AsyncCompileMode, active_mode
@@ -18,11 +18,29 @@ from triton.runtime.jit import JITFunction
 _MAX_THREADS = 8
 
 
+class _Compilers(ThreadPoolExecutor):
+    """Compiler threads; with ``load`` they also load what they compiled into the GPU and build its launcher, which
+    Triton 3.6 does with a C compiler, a third of a second for each signature, at the first launch."""
+
+    def __init__(self, *, load: bool) -> None:
+        super().__init__(min(_MAX_THREADS, os.cpu_count() or 1))
+        self._load = load
+
+    def submit(self, compile_kernel: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        def compile_and_load() -> Any:
+            kernel = compile_kernel(*args, **kwargs)
+            with suppress(Exception):  # the launch meets it again and tells it
+                kernel._init_handles()
+            return kernel
+
+        return super().submit(compile_and_load) if self._load else super().submit(compile_kernel, *args, **kwargs)
+
+
 class CompilePass:
     """Calls made within ``compiling()`` compile only; ``finish()`` waits for all of it."""
 
-    def __init__(self) -> None:
-        self._executor = ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1))
+    def __init__(self, *, load: bool = False) -> None:
+        self._executor = _Compilers(load=load)
         self._mode = AsyncCompileMode(self._executor)
         self._autotuners: set[Any] = set()
 

@@ -65,7 +65,7 @@ def executors() -> dict[str, Execute]:
     warmup.launch(torch.device("cuda"))
     torch.cuda.synchronize()
     recorder.kernels.clear()
-    compile_pass = CompilePass()
+    compile_pass = CompilePass(load=True)
 
     def compile_call(entry: Callable[..., Any], message: dict[str, Any], arena: Mapping) -> dict[str, Any]:
         with compile_pass.compiling():

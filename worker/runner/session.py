@@ -36,14 +36,14 @@ class Session:
         self._channel.send({"type": "ready"})
         while True:
             message, descriptors = self._channel.receive()
-            answer = self._answer(message, descriptors)
+            answer = self._answer(message | {"descriptors": descriptors})
             _flush()
             self._channel.send(answer)
 
-    def _answer(self, message: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
+    def _answer(self, message: dict[str, Any]) -> dict[str, Any]:
         try:
             if message["type"] == "map":
-                self._arena = map_arena(descriptors[0], message["nbytes"], message["device"])
+                self._arena = map_arena(message["descriptors"][0], message["nbytes"], message["device"])
                 return {"type": "mapped"}
             if message["type"] == "load":
                 return self._load(message)

@@ -1,4 +1,4 @@
-"""The runner's side of a timed round: make the calls it is told to, leave the device at rest, say so."""
+"""The runner's side of timed rounds: make the calls it is told to, leave the device at rest, say so."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from worker.protocol.doorbell import Doorbell
 from worker.runner.memory import Mapping
 from worker.runner.session import Execute, bound_call
 
@@ -20,12 +21,19 @@ class TimedCalls:
         self._graphs: list[torch.cuda.CUDAGraph] = []
 
     def prepare(self, entry: Callable[..., Any], message: dict[str, Any], arena: Mapping) -> dict[str, Any]:
-        """``slots``: a call for each."""
+        """``slots``: a call for each, made once, so that nothing is compiled or tuned while timed.
+
+        ``function`` names another function of the entry point's module to be called instead of it.
+        """
         self._graphs = []
-        self._calls = [bound_call(entry, slot, arena) for slot in message["slots"]]
+        function = entry if message["function"] is None else entry.__globals__[message["function"]]
+        self._calls = [bound_call(function, slot, arena) for slot in message["slots"]]
+        for call in self._calls:
+            call()
+        torch.cuda.synchronize()
         gc.collect()
         gc.freeze()
-        return {"type": "went", "nonce": message["nonce"]}
+        return {"type": "went"}
 
     def capture(self, _entry: Callable[..., Any], message: dict[str, Any], _arena: Mapping) -> dict[str, Any]:
         """``groups``: a graph for each list of slots."""
@@ -37,18 +45,29 @@ class TimedCalls:
                     self._calls[slot]()
             self._graphs.append(graph)
         torch.cuda.synchronize()
-        return {"type": "went", "nonce": message["nonce"]}
+        return {"type": "went"}
 
-    def go(self, _entry: Callable[..., Any], message: dict[str, Any], _arena: Mapping) -> dict[str, Any]:
-        """``order``: the calls (with ``graphs``: the graphs) to make, one after the other."""
-        if message["graphs"]:
-            for index in message["order"]:
+    def rounds(self, _entry: Callable[..., Any], message: dict[str, Any], _arena: Mapping) -> dict[str, Any]:
+        """Make rounds whenever the doorbell rings, until it rings for no call."""
+        doorbell = Doorbell(message["descriptors"][0])
+        try:
+            while True:
+                order, graphs = doorbell.wait()
+                if not order:
+                    return {"type": "went"}
+                self._round(order, graphs=graphs)
+                doorbell.answer()
+        finally:
+            doorbell.close()
+
+    def _round(self, order: list[int], *, graphs: bool) -> None:
+        if graphs:
+            for index in order:
                 self._graphs[index].replay()
         else:
-            for index in message["order"]:
+            for index in order:
                 self._calls[index]()
         torch.cuda.synchronize()
-        return {"type": "went", "nonce": message["nonce"]}
 
     def executors(self) -> dict[str, Execute]:
-        return {"prepare": self.prepare, "capture": self.capture, "go": self.go}
+        return {"prepare": self.prepare, "capture": self.capture, "rounds": self.rounds}

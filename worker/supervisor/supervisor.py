@@ -11,6 +11,7 @@ from graders.report import CaseResult, Report
 from graders.verdict import Lane, State
 from worker.job import Job
 from worker.protocol.channel import PeerGone, ProtocolError
+from worker.supervisor.cores import choose_cores, pin
 from worker.supervisor.judge_process import JudgeProcess
 from worker.supervisor.runners import Runner, RunnerPool
 from worker.supervisor.watchdog import Watchdog
@@ -58,6 +59,7 @@ class Supervisor:
         self._watchdog = Watchdog()
         self._active: dict[int, Runner] = {}
         self._judge: JudgeProcess | None = None
+        self._cores = choose_cores()
 
     def warm_up(self) -> None:
         """Start the judge and the standby runners; returns at once."""
@@ -120,6 +122,8 @@ class Supervisor:
                 case "resume_runner":
                     self._active[int(message["id"])].process.resume()
                     judge.channel.send({"type": "runner_resumed"})
+                case "pin_runner":
+                    self._pin(judge, self._active[int(message["id"])])
                 case other:
                     raise ProtocolError(f"the judge said {other!r}")
 
@@ -129,6 +133,13 @@ class Supervisor:
         self._watchdog.watch(runner, limits)
         judge.channel.send({"type": "runner", "id": runner.id}, (runner.socket, runner.output))
         runner.handed_over()
+
+    def _pin(self, judge: JudgeProcess, runner: Runner) -> None:
+        """Give a contestant its core, and keep the judge off it."""
+        if self._cores is not None:
+            pin(judge.process.pids(), self._cores.others)
+            pin(runner.process.pids(), self._cores.contestants)
+        judge.channel.send({"type": "runner_pinned"})
 
     def _end(self, judge: JudgeProcess, runner_id: int, *, by_itself: bool) -> None:
         runner = self._active.pop(runner_id)

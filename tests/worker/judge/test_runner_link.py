@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
 
-from worker.judge.messages import Loaded
+from worker.judge.messages import Failed, Loaded
 from worker.judge.runner_link import OutputExceeded, ProtocolError, RunnerGone, RunnerLink, RunnerTimedOut
 from worker.protocol.channel import Channel
+from worker.protocol.doorbell import Doorbell
 
 
 class FakePeer:
@@ -75,3 +78,42 @@ def test_a_flood_of_output_is_cut_off(peer: FakePeer) -> None:
     os.write(peer.output, b"x" * 65)
     with pytest.raises(OutputExceeded):
         peer.link.ask({"type": "load"}, 1)
+
+
+def test_a_round_is_answered_over_the_doorbell(peer: FakePeer) -> None:
+    with contextlib.closing(Doorbell()) as judge, contextlib.closing(Doorbell(os.dup(judge.descriptor))) as runner:
+
+        def serve() -> None:
+            runner.wait()
+            runner.answer()
+
+        judge.set([0], graphs=False)
+        thread = threading.Thread(target=serve)
+        thread.start()
+        seconds = peer.link.ring(judge, 5)
+        thread.join()
+        assert isinstance(seconds, float)
+        assert 0 < seconds < 5
+
+
+def test_a_message_in_place_of_the_rounds_answer_is_heard(peer: FakePeer) -> None:
+    with contextlib.closing(Doorbell()) as judge:
+        judge.set([0], graphs=False)
+        peer.channel.send({"type": "failed", "failure": {"kind": "device"}})
+        said = peer.link.ring(judge, 5)
+        assert isinstance(said, Failed)
+
+
+def test_a_round_that_is_never_answered_ends_at_the_limit(peer: FakePeer) -> None:
+    with contextlib.closing(Doorbell()) as judge:
+        judge.set([0], graphs=False)
+        with pytest.raises(RunnerTimedOut):
+            peer.link.ring(judge, 0.05)
+
+
+def test_a_runner_that_goes_in_a_round_is_gone(peer: FakePeer) -> None:
+    with contextlib.closing(Doorbell()) as judge:
+        judge.set([0], graphs=False)
+        peer.channel.close()
+        with pytest.raises(RunnerGone):
+            peer.link.ring(judge, 5)

@@ -9,33 +9,45 @@ Measured before any submission's code runs in this judge, so that no candidate c
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 _BYTES = 1 << 30
+_SCATTERED = 1 << 20
 _REPEATS = 7
 PROBE_BYTES = 256 << 20
-STRETCH = 1.5
+STRETCH = 1.25
 STRETCH_FLOOR_S = 1e-3
-"""A time slice of another process takes about 2 ms; alone the spread is a few per cent."""
+"""A time slice of another process takes about 2 ms; switching to the judge's own, a fifth of one."""
+
+
+@dataclass(frozen=True)
+class Duration:
+    """Of an operation: on the device, and by the clock on the wall, which has the switch to this process in it."""
+
+    device_s: float
+    wall_s: float
 
 
 class DeviceClock:
-    """Durations of the judge's own operations, by events of its own stream."""
+    """Durations of the judge's own operations."""
 
     def __init__(self) -> None:
         self._start = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
         self._end = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
 
-    def timed(self, operation: Callable[..., object], *arguments: object) -> float:
-        """Seconds on the device."""
+    def timed(self, operation: Callable[..., object], *arguments: object) -> Duration:
+        """Run ``operation`` and wait for the device."""
+        began = time.perf_counter()
         self._start.record()
         operation(*arguments)
         self._end.record()
         self._end.synchronize()
-        return float(self._start.elapsed_time(self._end)) * 1e-3
+        wall_s = time.perf_counter() - began
+        return Duration(float(self._start.elapsed_time(self._end)) * 1e-3, wall_s)
 
 
 @dataclass(frozen=True)
@@ -56,11 +68,12 @@ def stretch(operation: str, seconds: float, expected_s: float) -> Stretch | None
 
 @dataclass(frozen=True)
 class Calibration:
-    """Seconds a byte for each kind of operation, and the duration of the idle probe."""
+    """Seconds a byte or an element for each kind of operation, and the duration of the idle probe."""
 
     normal_s_per_byte: dict[torch.dtype, float]
     fill_s_per_byte: float
     copy_s_per_byte: float
+    scatter_s_per_element: float
     probe_s: float
 
     @property
@@ -74,10 +87,12 @@ def calibrate(device: torch.device) -> Calibration:
     clock = DeviceClock()
     source = torch.empty(_BYTES, dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
+    words = target.view(torch.int32)
+    places = torch.randperm(words.numel(), dtype=torch.int32, device=device)[:_SCATTERED].long()
 
     def median(operation: Callable[[], object]) -> float:
         clock.timed(operation)  # the first time is slower
-        return statistics.median(clock.timed(operation) for _ in range(_REPEATS))
+        return statistics.median(clock.timed(operation).device_s for _ in range(_REPEATS))
 
     normal = {
         dtype: median(source.view(dtype).normal_) / _BYTES for dtype in (torch.float16, torch.bfloat16, torch.float32)
@@ -87,5 +102,6 @@ def calibrate(device: torch.device) -> Calibration:
         normal_s_per_byte=normal,
         fill_s_per_byte=median(lambda: source.view(torch.int32).fill_(7)) / _BYTES,
         copy_s_per_byte=median(lambda: target.copy_(source)) / _BYTES,
+        scatter_s_per_element=median(lambda: words.scatter_(0, places, places.int())) / _SCATTERED,
         probe_s=median(lambda: probe_to.copy_(probe_from)),
     )

@@ -1,61 +1,72 @@
 """The measurement: candidate and reference in randomly interleaved rounds at every shape of the drill.
 
-A round: probe that the device is idle; fill the slots with fresh values and their outputs with poison; probe again;
-say go and wait for done, by this process's clock; take the outputs at once and check every one of them. What a round
-costs beyond its calls is measured in the reference's runner alone, so nothing that the candidate does is ever
-subtracted from its time.
+What a round costs beyond its calls is measured in the reference's runner alone, so nothing that the candidate does is
+ever subtracted from its time; and where it was not done when it said so, the time that this costs the judge is added.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import math
 import random
 import statistics
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
 from graders.drill import Drill
-from graders.limits import Limits
 from graders.report import Message, Performance, PerformanceStatus, ShapeTiming
 from graders.scoring import performance_points
 from graders.timed import TimedShape
+from worker.job import Job
 from worker.judge.attendant import Attendant
 from worker.judge.case_run import generator
 from worker.judge.device_arena import DeviceArena
-from worker.judge.timing.calibration import PROBE_BYTES, Calibration, Stretch
-from worker.judge.timing.contestant import GROUP, Contestant, IdleProbe, Refused
+from worker.judge.timing.baselines import Baselines, call_s
+from worker.judge.timing.calibration import Calibration
+from worker.judge.timing.conditions import Conditions
+from worker.judge.timing.contestant import GROUP, Contestant, Refused
+from worker.judge.timing.rounds import Interference, Round, Rounds, WrongOutput
 from worker.judge.timing.slots import Slots, aligned
-from worker.judge.timing.statistics import log_ratio, relative_spread
+from worker.judge.timing.statistics import excess, log_ratio, relative_spread
 
 HALF_WIDTH = 0.005
-MIN_ROUNDS, MAX_ROUNDS = 6, 60
+MIN_ROUNDS, MAX_ROUNDS = 8, 120
 SHAPE_BUDGET_S = 2.0
-SINGLE_ROUNDS = 8
-MAX_VOID = 3
+SINGLE_ROUNDS = 12
+ROUND_S = 4e-3
+"""What the calls of a round take at least, at the device's copy speed, if there is room for as many slots: a round
+has a spread of its own of some tens of microseconds."""
 GRAPH_BELOW_S = 50e-6
-EAGER_SLOTS, LEAST_SLOTS, SPARE_SLOTS = 20, 6, 2
+LEAST_SLOTS, SPARE_SLOTS = 6, 2
 GRAPHS = 5
 MEMORY_SHARE = 0.25
 IMPOSSIBLE = 1.15
 """No kernel moves its bytes this much faster than the device copies."""
 
 
-class Interference(Exception):
-    """Something was on the device that does not belong there, or a time that cannot be."""
+class WrongTimedOutput(Exception):
+    """The submission's output at a timed shape was wrong."""
 
     def __init__(self, reason: Message) -> None:
         super().__init__(reason.key)
         self.reason = reason
 
 
-class WrongOutput(Exception):
-    """A timed output was wrong."""
+class ReferenceFailed(Exception):
+    """The drill's own reference did not come through: no fault of the submission."""
 
-    def __init__(self, reason: Message) -> None:
-        super().__init__(reason.key)
-        self.reason = reason
+
+@dataclass(frozen=True)
+class Instruments:
+    """What a judge keeps from grading to grading."""
+
+    calibration: Calibration
+    baselines: Baselines
 
 
 @dataclass(frozen=True)
@@ -77,54 +88,55 @@ class _Times:
     half_width: float
 
     @classmethod
-    def of(cls, candidate: Contestant, reference: Contestant, singles_s: list[float], count: int) -> _Times:
-        """What a round costs beyond its calls (switching the device to the other process, the first launch, the two
-        messages) is the same line extended to no call: from the reference's rounds of one and of ``count``."""
-        one_s, all_s = statistics.median(singles_s), statistics.median(reference.rounds_s)
+    def of(cls, candidate: list[Round], reference: list[Round], singles: list[Round], count: int, calls: int) -> _Times:
+        """Of rounds of ``count`` calls, or graphs of ``calls`` each.
+
+        What a round costs beyond its calls (switching the device to the other process, the first launch) is the same
+        line extended to no call: from the reference's rounds of one and of ``count``. Where the outputs take longer
+        to be taken after the candidate's rounds than after the reference's, it was not done, and that time is added.
+        """
+        one_s, all_s = (statistics.median(made.seconds for made in rounds) for rounds in (singles, reference))
         fixed_s = max(0.0, one_s - (all_s - one_s) / (count - 1)) if count > 1 else 0.0
-        calls = count * len(reference.units[0])
-        lists = [
-            [max(seconds - fixed_s, 1e-9) / calls for seconds in contestant.rounds_s]
-            for contestant in (candidate, reference)
-        ]
-        log, width = log_ratio(lists[1], lists[0])
-        return cls(lists[0], lists[1], log, width)
+        charged_s = excess([made.copy_out_s for made in candidate], [made.copy_out_s for made in reference])
+        candidate_s, reference_s = (
+            [max(made.seconds - fixed_s + more_s, 1e-9) / (count * calls) for made in rounds]
+            for rounds, more_s in ((candidate, charged_s), (reference, 0.0))
+        )
+        return cls(candidate_s, reference_s, *log_ratio(reference_s, candidate_s))
 
 
 class Measurement:
     """Times one submission against the reference."""
 
     def __init__(
-        self,
-        drill: Drill,
-        candidate: Attendant,
-        reference: Attendant,
-        calibration: Calibration,
-        limits: Limits,
-        seed: str,
+        self, job: Job, drill: Drill, candidate: Attendant, reference: Attendant, instruments: Instruments
     ) -> None:
-        self._drill, self._candidate, self._reference = drill, candidate, reference
-        self._calibration, self._limits, self._seed = calibration, limits, seed
+        self._job, self._drill = job, drill
+        self._candidate, self._reference = candidate, reference
+        self._calibration, self._baselines = instruments.calibration, instruments.baselines
         self._device = torch.device("cuda", 0)
         self._random = random.SystemRandom()
-        self._void = 0
-        probes = [torch.empty(PROBE_BYTES, dtype=torch.uint8, device=self._device) for _ in range(2)]
-        self._probe = IdleProbe(calibration, *probes)
+        self._conditions = Conditions.of_device()
 
     def run(self) -> Performance:
-        """Every shape in turn. Raises WrongOutput, contestant.Refused; interference ends it with its evidence."""
+        """Every shape in turn. Raises WrongTimedOutput, Refused, ReferenceFailed; interference is a result."""
         for attendant in (self._candidate, self._reference):
             stopped = attendant.load()
             if stopped is not None:
-                raise Refused(stopped)
+                raise Refused(stopped) if attendant is self._candidate else ReferenceFailed(stopped.cause.key)
+            attendant.pin()
+            attendant.pause()
+        torch.cuda.empty_cache()  # what the cases needed
         plans = [(shape, self._plan(shape)) for shape in self._drill.shapes]
         nbytes = max(plan.slots * _storage_bytes(shape, plan.rows) for shape, plan in plans)
         arenas = [DeviceArena(nbytes, self._device) for _ in range(2)]
+        gc.disable()
         try:
             return self._performance([self._shape(shape, plan, arenas) for shape, plan in plans])
         except Interference as interference:
             return Performance(status=PerformanceStatus.INTERFERENCE, reason=interference.reason)
         finally:
+            gc.enable()
             for arena in arenas:
                 arena.close()
             torch.cuda.empty_cache()
@@ -140,81 +152,101 @@ class Measurement:
             ratio=math.exp(mean),
             ratio_ci=(math.exp(mean - width), math.exp(mean + width)),
             shapes=timings,
+            conditions=self._conditions.summary(),
         )
-
-    def _shape(self, shape: TimedShape, plan: _Plan, arenas: list[DeviceArena]) -> ShapeTiming:
-        drawn = generator(self._seed, self._device, "timing", shape.name)
-        candidate, reference = (
-            Contestant(attendant, Slots(arena, shape, plan.rows, plan.slots, drawn), self._limits)
-            for attendant, arena in zip((self._candidate, self._reference), arenas, strict=True)
-        )
-        self._prepare(candidate, reference, plan)
-        return self._rounds(shape, plan, candidate, reference)
 
     def _plan(self, shape: TimedShape) -> _Plan:
-        """As many slots as there is room for; only where that is too few, fewer rows."""
+        """As many slots as a round wants and there is room for; only where that is too few, fewer rows."""
         rows = shape.rows
         room = MEMORY_SHARE * torch.cuda.get_device_properties(self._device).total_memory / 2
-        graphs = shape.bytes_moved(rows) / self._calibration.copy_bytes_per_s < GRAPH_BELOW_S
-        wanted, least = (GRAPHS * GROUP, 2 * GROUP) if graphs else (EAGER_SLOTS, LEAST_SLOTS)
+        least_s = shape.bytes_moved(rows) / self._calibration.copy_bytes_per_s
+        graphs = least_s < GRAPH_BELOW_S
+        wanted, least = (GRAPHS * GROUP, 2 * GROUP) if graphs else (math.ceil(ROUND_S / least_s), LEAST_SLOTS)
         while rows > 1 and least * _storage_bytes(shape, rows) > room:
             rows //= 2
-        slots = min(wanted, int(room // _storage_bytes(shape, rows)))
+        slots = min(max(wanted, least) + SPARE_SLOTS, int(room // _storage_bytes(shape, rows)))
         return _Plan(rows, slots - slots % GROUP if graphs else slots, graphs)
 
+    def _shape(self, shape: TimedShape, plan: _Plan, arenas: list[DeviceArena]) -> ShapeTiming:
+        drawn = generator(self._job.seed, self._device, "timing", shape.name)
+        slots = [Slots(arena, shape, plan.rows, plan.slots, drawn) for arena in arenas]
+        rounds = Rounds(shape.name, self._drill, self._calibration, self._conditions)
+        candidate = Contestant(self._candidate, slots[0], self._job.limits)
+        reference = Contestant(self._reference, slots[1], self._job.limits)
+        with _reference_is_ours():
+            baseline_s = self._measure_baselines(shape, plan, slots[1], rounds)
+        self._prepare(candidate, reference, plan)
+        times = self._interleave(shape, rounds, candidate, reference)
+        self._end(candidate, reference)
+        return self._timing(shape, plan, times, baseline_s)
+
+    def _measure_baselines(self, shape: TimedShape, plan: _Plan, slots: Slots, rounds: Rounds) -> dict[str, float]:
+        """Seconds a call of the functions that the drill's reference has beside its entry point."""
+
+        def measured(function: str) -> float:
+            contestant = Contestant(self._reference, slots, self._job.limits, function)
+            return call_s(contestant, rounds, graphs=plan.graphs, checked=function != "copy_baseline")
+
+        return {
+            function: self._baselines.seconds(self._job.digest, shape.name, function, partial(measured, function))
+            for function in self._drill.baselines
+        }
+
     def _prepare(self, candidate: Contestant, reference: Contestant, plan: _Plan) -> None:
-        for contestant in (candidate, reference):
-            contestant.slots.fill(self._calibration, 1.0)
-            contestant.resume()
-            contestant.prepare()
+        candidate.prepare()
+        with _reference_is_ours():
+            reference.prepare()
         if plan.graphs and not (candidate.capture() and reference.capture()):
             candidate.eager()
             reference.eager()
-        candidate.pause()
-        reference.pause()
-
-    def _rounds(self, shape: TimedShape, plan: _Plan, candidate: Contestant, reference: Contestant) -> ShapeTiming:
-        count = max(1, len(reference.units) - (1 if plan.graphs else SPARE_SLOTS))
-        singles_s = [self._round(shape, reference, 1) for _ in range(SINGLE_ROUNDS)]
-        deadline = time.monotonic() + SHAPE_BUDGET_S
-        for number in range(1, MAX_ROUNDS + 1):
-            for contestant in self._random.sample([candidate, reference], 2):
-                contestant.rounds_s.append(self._round(shape, contestant, count))
-            times = _Times.of(candidate, reference, singles_s, count)
-            if number >= MIN_ROUNDS and (times.half_width <= HALF_WIDTH or time.monotonic() > deadline):
-                break
-        return self._timing(shape, plan, times)
-
-    def _round(self, shape: TimedShape, contestant: Contestant, count: int) -> float:
-        """Seconds of one valid round of ``count`` calls or graphs; a void one is repeated until there were too many."""
-        while True:
-            order, used = contestant.draw(count)
-            stretches = [
-                self._probe.look(),
-                contestant.slots.fill(self._calibration, self._random.choice((0.5, 1.0, 3.0))),
-                self._probe.look(),
-            ]
-            contestant.resume()
-            seconds = contestant.run(order)
-            stretches.append(contestant.slots.copy_out(used, self._calibration))
+        for contestant in (candidate, reference):
+            contestant.begin()
             contestant.pause()
-            wrong = contestant.slots.wrong(used, self._drill)
-            if wrong:
-                raise WrongOutput(Message(key="performance.wrong_output", params={"shape": shape.name, "count": wrong}))
-            evidence = next((stretch for stretch in stretches if stretch is not None), None)
-            if evidence is None:
-                return seconds
-            self._void += 1
-            if self._void >= MAX_VOID:
-                raise Interference(_interference(shape, evidence))
 
-    def _timing(self, shape: TimedShape, plan: _Plan, times: _Times) -> ShapeTiming:
+    @staticmethod
+    def _end(candidate: Contestant, reference: Contestant) -> None:
+        for contestant in (candidate, reference):
+            contestant.resume()
+            contestant.end()
+
+    def _interleave(self, shape: TimedShape, rounds: Rounds, candidate: Contestant, reference: Contestant) -> _Times:
+        count = max(1, len(reference.units) - (1 if len(reference.units[0]) > 1 else SPARE_SLOTS))
+        ours = [self._reference_round(rounds, reference, 1) for _ in range(SINGLE_ROUNDS)]
+        made: dict[Contestant, list[Round]] = {candidate: [], reference: []}
+        deadline = time.monotonic() + SHAPE_BUDGET_S
+        while True:
+            for contestant in self._random.sample([candidate, reference], 2):
+                if contestant is reference:
+                    made[reference].append(self._reference_round(rounds, reference, count))
+                else:
+                    made[candidate].append(self._candidate_round(shape, rounds, candidate, count))
+            number = len(made[reference])
+            times = _Times.of(made[candidate], made[reference], ours, count, len(reference.units[0]))
+            enough = times.half_width <= HALF_WIDTH or time.monotonic() > deadline
+            if (number >= MIN_ROUNDS and enough) or number >= MAX_ROUNDS:
+                return times
+
+    @staticmethod
+    def _candidate_round(shape: TimedShape, rounds: Rounds, candidate: Contestant, count: int) -> Round:
+        try:
+            return rounds.run(candidate, count)
+        except WrongOutput as wrong:
+            params = {"shape": shape.name, "count": wrong.count}
+            raise WrongTimedOutput(Message(key="performance.wrong_output", params={**params})) from wrong
+
+    @staticmethod
+    def _reference_round(rounds: Rounds, reference: Contestant, count: int) -> Round:
+        with _reference_is_ours():
+            return rounds.run(reference, count)
+
+    def _timing(self, shape: TimedShape, plan: _Plan, times: _Times, baseline_s: dict[str, float]) -> ShapeTiming:
         time_s, reference_s = statistics.median(times.candidate_s), statistics.median(times.reference_s)
         moved = shape.bytes_moved(plan.rows)
         least_s = moved / (self._calibration.copy_bytes_per_s * IMPOSSIBLE)
         if time_s < least_s:
             params = {"shape": shape.name, "time_us": round(time_s * 1e6, 2), "least_us": round(least_s * 1e6, 2)}
             raise Interference(Message(key="performance.impossible", params={**params}))
+        copy_s = baseline_s.get("copy_baseline", moved / self._calibration.copy_bytes_per_s)
         return ShapeTiming(
             name=shape.name,
             shape=[plan.rows, shape.columns],
@@ -222,22 +254,23 @@ class Measurement:
             time_us=time_s * 1e6,
             spread=relative_spread(times.candidate_s),
             reference_us=reference_s * 1e6,
+            torch_us=baseline_s["torch_baseline"] * 1e6 if "torch_baseline" in baseline_s else None,
+            copy_us=copy_s * 1e6,
             ratio=math.exp(times.log_ratio),
             half_width=times.half_width,
             rounds=len(times.candidate_s),
             gbps=moved / time_s / 1e9,
-            fraction_of_copy=moved / time_s / self._calibration.copy_bytes_per_s,
+            fraction_of_copy=copy_s / time_s,
         )
 
 
-def _interference(shape: TimedShape, evidence: Stretch) -> Message:
-    params = {
-        "shape": shape.name,
-        "operation": evidence.operation,
-        "seen_ms": round(evidence.seconds * 1e3, 3),
-        "expected_ms": round(evidence.expected_s * 1e3, 3),
-    }
-    return Message(key="performance.interference", params={**params})
+@contextlib.contextmanager
+def _reference_is_ours() -> Iterator[None]:
+    """What goes wrong in here is no finding on the submission."""
+    try:
+        yield
+    except (Refused, WrongOutput) as failed:
+        raise ReferenceFailed(str(failed)) from failed
 
 
 def _storage_bytes(shape: TimedShape, rows: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -10,17 +11,31 @@ import torch
 from graders.compare import compare
 from graders.drill import Drill
 from graders.timed import Place, TimedShape
-from worker.judge.device_arena import DeviceArena
+from worker.judge.arena import Arena
 from worker.judge.placement import bits, poison_bits, view_message
-from worker.judge.timing.calibration import Calibration, DeviceClock, Stretch, stretch
+from worker.judge.timing.calibration import Calibration
 
 _ALIGNMENT = 2 << 20
+_PEAK_FROM, _PEAK_TO = 3.0, 8.0
+"""A row's peak lies this many standard deviations above its mean."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """What the inputs of a round are drawn from."""
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def drawn(cls) -> Values:
+        return cls(random.SystemRandom().choice((-20.0, 0.0, 5.0)), random.SystemRandom().choice((0.5, 1.0, 3.0)))
 
 
 class Slot:
     """One input tuple and its outputs: views into the arena, and private tensors of the same shapes."""
 
-    def __init__(self, arena: DeviceArena, inputs: tuple[Place, ...], outs: tuple[Place, ...], offset: int) -> None:
+    def __init__(self, arena: Arena, inputs: tuple[Place, ...], outs: tuple[Place, ...], offset: int) -> None:
         self._arena, self.end = arena, offset
         self.message: dict[str, list[dict[str, Any]]] = {"inputs": [], "outs": []}
         self.inputs = [self._view(place, "inputs") for place in inputs]
@@ -37,57 +52,91 @@ class Slot:
         return layout.view(storage)
 
 
-def aligned(nbytes: int) -> int:
-    """``nbytes`` up to the next storage."""
-    return -(-nbytes // _ALIGNMENT) * _ALIGNMENT
+class Peaks:
+    """The one element of each row that the judge changes last, in all slots at once: what was computed before is stale.
+
+    A peak changes every output of its row, and where it lies nobody else knows.
+    """
+
+    def __init__(self, arena: Arena, views: list[torch.Tensor]) -> None:
+        first = views[0]
+        whole = arena.flat(0, arena.nbytes // first.element_size(), first.dtype)
+        self._flat, self._columns, self._stride = whole, first.shape[-1], first.stride(-1)
+        self._rows = torch.cat([_row_starts(view, whole) for view in views])
+        self._at = torch.empty_like(self._rows)
+        self._values = torch.empty(len(self._rows), dtype=first.dtype, device=first.device)
+
+    def draw(self, privates: list[torch.Tensor], values: Values, generator: torch.Generator) -> None:
+        """Choose places and heights, and change the private copies: contiguous, one a slot, in the slots' order."""
+        torch.randint(self._columns, self._at.shape, generator=generator, out=self._at)
+        self._values.uniform_(_PEAK_FROM, _PEAK_TO, generator=generator).mul_(values.deviation).add_(values.mean)
+        count = len(self._rows) // len(privates)
+        parts = zip(self._at.view(-1, count, 1), self._values.view(-1, count, 1), privates, strict=True)
+        for at, heights, private in parts:
+            private.view(count, -1).scatter_(1, at, heights)
+        self._at.mul_(self._stride).add_(self._rows)
+
+    def place(self) -> None:
+        """Change what the contestant sees."""
+        self._flat.scatter_(0, self._at, self._values)
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 class Slots:
     """``count`` slots of a shape in a contestant's own arena."""
 
-    def __init__(
-        self, arena: DeviceArena, shape: TimedShape, rows: int, count: int, generator: torch.Generator
-    ) -> None:
+    def __init__(self, arena: Arena, shape: TimedShape, rows: int, count: int, generator: torch.Generator) -> None:
         inputs, outs = shape.operands(rows)
         self.arena = arena
         self.slots: list[Slot] = []
         for _ in range(count):
             self.slots.append(Slot(arena, inputs, outs, self.slots[-1].end if self.slots else 0))
+        self._peaks = [Peaks(arena, list(views)) for views in zip(*(slot.inputs for slot in self.slots), strict=True)]
         self._out_dtypes = {place.dtype for place in outs}
         self._generator = generator
-        self._clock = DeviceClock()
 
-    def fill(self, calibration: Calibration, spread: float) -> Stretch | None:
-        """Fresh values in every slot and fresh poison in its outputs."""
-        expected_s = 0.0
-        for slot in self.slots:
-            for private in slot.private_inputs:
-                per_byte = calibration.normal_s_per_byte[private.dtype] + calibration.copy_s_per_byte
-                expected_s += private.nbytes * per_byte
-            expected_s += sum(private.nbytes for private in slot.private_outs) * calibration.fill_s_per_byte
-        return stretch("fill", self._clock.timed(self._fill, spread), expected_s)
-
-    def _fill(self, spread: float) -> None:
+    def fill(self, values: Values) -> None:
+        """Fresh values in every slot, all but the peaks, and fresh poison in its outputs."""
         poison = {dtype: poison_bits(dtype, self._generator) for dtype in self._out_dtypes}
         for slot in self.slots:
             for view, private in zip(slot.inputs, slot.private_inputs, strict=True):
-                private.normal_(0.0, spread, generator=self._generator)
+                private.normal_(values.mean, values.deviation, generator=self._generator)
                 view.copy_(private)
             for view in slot.outs:
                 bits(view).fill_(poison[view.dtype])
+        for peaks, privates in zip(self._peaks, self._private_inputs(), strict=True):
+            peaks.draw(list(privates), values, self._generator)
 
-    def copy_out(self, used: list[int], calibration: Calibration) -> Stretch | None:
-        """Take the outputs of the used slots into private memory, in random order."""
-        order = random.SystemRandom().sample(used, len(used))
-        expected_s = sum(out.nbytes for index in used for out in self.slots[index].private_outs)
-        seconds = self._clock.timed(self._copy_out, order)
-        return stretch("copy_out", seconds, expected_s * calibration.copy_s_per_byte)
+    def fill_s(self, calibration: Calibration) -> float:
+        """How long ``fill`` takes on an idle device."""
+        seconds = sum(map(len, self._peaks)) * calibration.scatter_s_per_element
+        for slot in self.slots:
+            for private in slot.private_inputs:
+                per_byte = calibration.normal_s_per_byte[private.dtype] + calibration.copy_s_per_byte
+                seconds += private.nbytes * per_byte
+            seconds += sum(private.nbytes for private in slot.private_outs) * calibration.fill_s_per_byte
+        return seconds
 
-    def _copy_out(self, order: list[int]) -> None:
-        for index in order:
+    def place_peaks(self) -> None:
+        """The last change before go."""
+        for peaks in self._peaks:
+            peaks.place()
+
+    def place_peaks_s(self, calibration: Calibration) -> float:
+        return sum(map(len, self._peaks)) * calibration.scatter_s_per_element
+
+    def copy_out(self, used: list[int]) -> None:
+        """Take the outputs of the used slots into private memory, in the order given."""
+        for index in used:
             slot = self.slots[index]
             for view, private in zip(slot.outs, slot.private_outs, strict=True):
                 private.copy_(view)
+
+    def copy_out_s(self, used: list[int], calibration: Calibration) -> float:
+        nbytes = sum(out.nbytes for index in used for out in self.slots[index].private_outs)
+        return nbytes * calibration.copy_s_per_byte
 
     def wrong(self, used: list[int], drill: Drill) -> int:
         """How many elements of the used slots' outputs are wrong, against inputs that nobody else could touch."""
@@ -104,3 +153,21 @@ class Slots:
                 mismatch = compare(got, right, drill.policy)
                 total += mismatch.count if mismatch else 0
         return total
+
+    def _private_inputs(self) -> list[tuple[torch.Tensor, ...]]:
+        return list(zip(*(slot.private_inputs for slot in self.slots), strict=True))
+
+
+def aligned(nbytes: int) -> int:
+    """``nbytes`` up to the next storage."""
+    return -(-nbytes // _ALIGNMENT) * _ALIGNMENT
+
+
+def _row_starts(view: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+    """Where each row of ``view`` begins, in elements from the start of ``whole``, which holds it."""
+    first = (view.data_ptr() - whole.data_ptr()) // view.element_size()
+    starts = torch.full((1,), first, dtype=torch.int64, device=view.device)
+    for size, stride in zip(view.shape[:-1], view.stride()[:-1], strict=True):
+        steps = torch.arange(size, dtype=torch.int64, device=view.device) * stride
+        starts = (starts[:, None] + steps).flatten()
+    return starts

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from worker.judge.timing.calibration import STRETCH_FLOOR_S, stretch
-from worker.judge.timing.statistics import log_ratio, relative_spread, winsorised
+from worker.judge.timing.statistics import excess, log_ratio, relative_spread, winsorised
 
 
 def noisy(mean: float, spread: float, count: int, seed: int) -> list[float]:
@@ -56,3 +56,12 @@ def test_only_what_a_time_slice_would_cost_is_a_stretch() -> None:
     found = stretch("probe", 1.2e-4 + 2 * STRETCH_FLOOR_S, 1.1e-4)
     assert found is not None
     assert found.operation == "probe"
+
+
+def test_copies_that_take_no_longer_cost_nothing() -> None:
+    assert excess(noisy(2e-3, 0.002, 20, 5), noisy(2e-3, 0.002, 20, 6)) == 0
+
+
+def test_work_that_was_not_done_at_done_is_charged() -> None:
+    late = [seconds + 3e-4 for seconds in noisy(2e-3, 0.002, 20, 7)]
+    assert excess(late, noisy(2e-3, 0.002, 20, 8)) == pytest.approx(3e-4, rel=0.1)

@@ -1,0 +1,145 @@
+"""How exact and how fast the judge is on this GPU: ``make bench-judge``. Prints tables; ``--json`` keeps the numbers.
+
+The reference is graded against itself again and again, one grading after the other. Then, the judge gone and the GPU
+free, another process times the same calls by the device's own events, in one CUDA graph.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from graders.package import Package  # noqa: E402
+from graders.report import CaseResult, Report  # noqa: E402
+from graders.verdict import Lane, State  # noqa: E402
+from worker.job import Job  # noqa: E402
+from worker.supervisor.lane import STANDBY, choose_post  # noqa: E402
+from worker.supervisor.supervisor import Supervisor  # noqa: E402
+
+SLUG = "t2_softmax"
+REFERENCE = ROOT / "reference" / f"{SLUG}.py"
+WARM_S = 15.0
+
+
+class Quiet:
+    """A listener that hears nothing."""
+
+    def state(self, state: State) -> None: ...
+
+    def case(self, result: CaseResult) -> None: ...
+
+    def cancelled(self) -> bool:
+        return False
+
+
+def grade_all(sources: list[Path], gradings: int) -> dict[str, list[tuple[Report, float]]]:
+    """Reports and seconds of ``gradings`` gradings of each source, after one that warms the judge."""
+    post = choose_post("gpu", "auto")
+    package = Package.from_tree(SLUG)
+    archive = package.to_zip()
+    supervisor = Supervisor(Lane.GPU, STANDBY[Lane.GPU], sandboxed=post.sandbox.sandboxed)
+    supervisor.warm_up()
+
+    def grade(source: Path) -> tuple[Report, float]:
+        job = Job(
+            id=source.stem,
+            slug=SLUG,
+            version=1,
+            digest=package.digest,
+            attempt=1,
+            source=source.read_text("utf-8"),
+            seed=secrets.token_hex(16),
+            lane=Lane.GPU,
+            limits=package.manifest.limits_for(Lane.GPU),
+            sandbox=post.sandbox.name,
+        )
+        began = time.monotonic()
+        report = supervisor.grade(job, archive, Quiet())
+        return report, time.monotonic() - began
+
+    try:
+        time.sleep(WARM_S)
+        first, first_s = grade(REFERENCE)
+        print(
+            f"the first grading of this judge, with the baselines: {first_s:.2f} s, {first.score:g} points", flush=True
+        )
+        return {source.stem: [grade(source) for _ in range(gradings)] for source in sources}
+    finally:
+        supervisor.close()
+
+
+def own_times() -> dict[str, float]:
+    """Microseconds a call by the device's own clock, from a process of its own."""
+    program = ROOT / "scripts" / "device_times.py"
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True)
+    times: dict[str, float] = json.loads(done.stdout)
+    return times
+
+
+def print_shapes(name: str, graded: list[tuple[Report, float]], own: dict[str, float]) -> None:
+    print(f"\n{name}: {len(graded)} gradings\n")
+    print("| shape | ratio: mean, least, most | sd | median half-width | rounds | µs | device's own | copy | torch |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    by_shape = zip(*(report.performance.shapes for report, _ in graded), strict=True)
+    for timings in by_shape:
+        ratios = [timing.ratio for timing in timings]
+        time_us = statistics.median(timing.time_us for timing in timings)
+        own_us = own.get(timings[0].name) if name == SLUG else None
+        compared = f"{own_us:.2f} ({100 * (time_us / own_us - 1):+.1f} %)" if own_us else "-"
+        print(
+            f"| {timings[0].name} | {statistics.fmean(ratios):.4f} {min(ratios):.4f} {max(ratios):.4f} "
+            f"| {statistics.pstdev(ratios):.4f} | {statistics.median(t.half_width for t in timings):.4f} "
+            f"| {statistics.median(t.rounds for t in timings):g} | {time_us:.2f} | {compared} "
+            f"| {timings[0].copy_us or 0:.2f} | {timings[0].torch_us or 0:.2f} |"
+        )
+    scores = [report.score for report, _ in graded]
+    print(f"\nscore: least {min(scores):.3f}, most {max(scores):.3f}, spread {max(scores) - min(scores):.3f} points")
+
+
+def print_phases(graded: list[tuple[Report, float]]) -> None:
+    """Medians in milliseconds: 'ours' is all but the submission's own code and the measurement."""
+    rows: dict[str, list[float]] = {}
+    for report, seconds in graded:
+        phases = report.timeline.phases_ms
+        ours = seconds * 1e3 - phases["submission"] - phases["measure"]
+        for key, value in {**phases, "ours": ours, "total": seconds * 1e3}.items():
+            rows.setdefault(key, []).append(value)
+    for key, values in rows.items():
+        print(f"{key:12} median {statistics.median(values):9.1f} ms, least {min(values):9.1f}, most {max(values):9.1f}")
+    per_minute = 60 / statistics.fmean(seconds for _, seconds in graded)
+    print(f"gradings a minute, one after the other: {per_minute:.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gradings", type=int, default=20)
+    parser.add_argument("--also", type=Path, nargs="*", default=[], help="other submissions, graded as often")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    graded = grade_all([REFERENCE, *arguments.also], arguments.gradings)
+    own = own_times()
+    for name, reports in graded.items():
+        print_shapes(name, reports, own)
+        print_phases(reports)
+    conditions = graded[SLUG][-1][0].performance.conditions
+    print(f"\nlast grading's GPU: {graded[SLUG][-1][0].environment.gpu}, {conditions}")
+    if arguments.json:
+        kept: dict[str, Any] = {
+            name: [report.performance.model_dump(mode="json") for report, _ in reports]
+            for name, reports in graded.items()
+        }
+        arguments.json.write_text(json.dumps(kept | {"own_us": own}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""The slots of a timed shape, in host memory: what is filled, what changes last, what is taken and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from graders.drill import Drill, load_drill
+from graders.timed import TimedShape, rowwise
+from worker.judge.arena import HostArena
+from worker.judge.timing.slots import Slots, Values
+
+SHAPES = [
+    rowwise("contiguous", 12, 40, torch.float32),
+    rowwise("view", 12, 40, torch.float32, row_stride=64),
+    rowwise("bfloat16", 6, 256, torch.bfloat16),
+]
+USED = [2, 0]
+
+
+@pytest.fixture(scope="module")
+def drill() -> Drill:
+    return load_drill(Path(__file__).parents[4], "t2_softmax")
+
+
+@pytest.fixture(params=SHAPES, ids=lambda shape: shape.name)
+def slots(request: pytest.FixtureRequest) -> Iterator[Slots]:
+    shape: TimedShape = request.param
+    arena = HostArena(64 << 20)
+    yield Slots(arena, shape, shape.rows, 3, torch.Generator().manual_seed(1))
+    arena.close()
+
+
+def answer(slots: Slots) -> None:
+    """What a right submission does with the used slots."""
+    for index in USED:
+        slot = slots.slots[index]
+        slot.outs[0].copy_(slot.inputs[0].double().softmax(1))
+
+
+def oracle_alone(drill: Drill) -> Drill:
+    """Without the fused check, which needs a GPU."""
+    return Drill(**(vars(drill) | {"count_wrong": None}))
+
+
+def wrong(slots: Slots, drill: Drill) -> int:
+    slots.copy_out(USED)
+    return slots.wrong(USED, oracle_alone(drill))
+
+
+def test_a_right_answer_to_what_is_there_at_go_is_right(slots: Slots, drill: Drill) -> None:
+    slots.fill(Values(-20.0, 3.0))
+    slots.place_peaks()
+    answer(slots)
+    assert wrong(slots, drill) == 0
+
+
+def test_what_was_computed_before_the_peaks_were_placed_is_stale_in_every_row(slots: Slots, drill: Drill) -> None:
+    slots.fill(Values(0.0, 1.0))
+    answer(slots)
+    slots.place_peaks()
+    rows = sum(slots.slots[index].inputs[0].shape[0] for index in USED)
+    assert wrong(slots, drill) >= rows
+
+
+def test_the_private_copy_is_what_the_contestant_sees(slots: Slots) -> None:
+    slots.fill(Values(5.0, 0.5))
+    slots.place_peaks()
+    for slot in slots.slots:
+        assert torch.equal(slot.inputs[0], slot.private_inputs[0])
+        peaks = (slot.inputs[0].float() > 5.0 + 0.5 * 2.9).sum(1)
+        assert bool((peaks >= 1).all()), "each row has its peak"
+
+
+def test_an_output_that_was_never_written_is_wrong(slots: Slots, drill: Drill) -> None:
+    slots.fill(Values(0.0, 1.0))
+    slots.place_peaks()
+    assert wrong(slots, drill) == sum(slots.slots[index].outs[0].numel() for index in USED)
+
+
+def test_a_submission_that_changes_its_input_does_not_change_what_is_expected(slots: Slots, drill: Drill) -> None:
+    slots.fill(Values(0.0, 1.0))
+    slots.place_peaks()
+    for index in USED:
+        slots.slots[index].inputs[0].zero_()
+    answer(slots)
+    assert wrong(slots, drill) > 0
+
+
+def test_no_round_is_like_the_last(slots: Slots) -> None:
+    slots.fill(Values(0.0, 1.0))
+    before = slots.slots[0].inputs[0].clone()
+    slots.fill(Values(0.0, 1.0))
+    assert not bool((before == slots.slots[0].inputs[0]).any(1).all())

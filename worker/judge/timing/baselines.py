@@ -1,0 +1,43 @@
+"""What else is known of a shape: how long a copy of the same bytes takes, and torch's own function."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+
+from worker.judge.timing.contestant import Contestant
+from worker.judge.timing.rounds import Rounds
+
+ROUNDS = 8
+
+
+class Baselines:
+    """Seconds a call by drill version, shape and function, each measured once in a judge's life: no submission has a
+    part in them."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[tuple[str, str, str], float] = {}
+
+    def seconds(self, digest: str, shape: str, function: str, measure: Callable[[], float]) -> float:
+        """The figure, measured now if it is not known yet."""
+        key = (digest, shape, function)
+        if key not in self._seconds:
+            self._seconds[key] = measure()
+        return self._seconds[key]
+
+
+def call_s(contestant: Contestant, rounds: Rounds, *, graphs: bool, checked: bool) -> float:
+    """Seconds a call of a trusted function, from rounds of one call or graph and of nearly all."""
+    contestant.prepare()
+    if graphs and not contestant.capture():
+        contestant.eager()
+    contestant.begin()
+    count = len(contestant.units) - 1
+    few, many = (
+        statistics.median(rounds.run(contestant, number, checked=checked).seconds for _ in range(ROUNDS))
+        for number in (1, count)
+    )
+    contestant.resume()
+    contestant.end()
+    contestant.pause()
+    return (many - few) / (count - 1) / len(contestant.units[0])
