@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
+_ALL_DIGITS = 1000
 _MS_PER_S = 1000
 
 _UNSEEN = re.compile(
@@ -34,8 +35,8 @@ def points(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """A measured number with three significant digits."""
-    return f"{value:.3g}"
+    """A measured number with three significant digits, and all of those before the point: 0.976, 51.2, 2620."""
+    return f"{value:.0f}" if abs(value) >= _ALL_DIGITS else f"{value:.3g}"
 
 
 def duration(milliseconds: float) -> str:

@@ -13,6 +13,7 @@ from graders.report import (
     CaseResult,
     CategoryResult,
     Cause,
+    DeviceConditions,
     Diagnosis,
     FirstMismatch,
     KernelResources,
@@ -243,6 +244,7 @@ def test_measured_speed_is_a_table(site: Site) -> None:
         time_us=51.25,
         spread=0.01,
         reference_us=50,
+        torch_us=62.5,
         ratio=0.976,
         gbps=2619.5,
         fraction_of_copy=0.91,
@@ -250,11 +252,26 @@ def test_measured_speed_is_a_table(site: Site) -> None:
         rounds=20,
     )
     performance = Performance(
-        status=PerformanceStatus.MEASURED, points=30, max_points=40, ratio=0.98, ratio_ci=(0.97, 0.99), shapes=[shape]
+        status=PerformanceStatus.MEASURED,
+        points=30,
+        max_points=40,
+        ratio=0.98,
+        ratio_ci=(0.97, 0.99),
+        shapes=[shape],
+        conditions=DeviceConditions(
+            sm_clock_mhz=1980,
+            lowest_sm_clock_mhz=1410,
+            memory_clock_mhz=3201,
+            highest_temperature_c=71,
+            highest_power_w=698.4,
+            throttled_rounds=3,
+            throttle_reasons=["power_cap"],
+        ),
     )
     page = site.get(judged(site, performance=performance))
     assert "0.98 (0.97 – 0.99) · 30 / 40 points" in page.text
-    assert "4096 × 8192 float16 51.2 µs 50 µs 0.976 2.62e+03 91 %" in page.text
+    assert "4096 × 8192 float16 51.2 µs ± 1 % 50 µs 62.5 µs 0.976 ± 0.4 % 2620 91 %" in page.text
+    assert "SM clock 1980 MHz · 71 °C · 698 W · The GPU held itself back (power_cap)" in page.text
 
 
 def test_what_a_student_wrote_is_only_text(site: Site) -> None:
