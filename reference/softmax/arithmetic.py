@@ -1,0 +1,39 @@
+"""What the kernels share: guards against 0/0 and −inf − (−inf), the online recurrence, a hint for wide loads."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def finite_base(peak):
+    """What to subtract in exponents: the maximum, but 0 while that is -inf, because -inf - -inf is NaN."""
+    return tl.where(peak == -float("inf"), 0.0, peak)
+
+
+@triton.jit
+def reciprocal(total, ZERO_EMPTY: tl.constexpr):
+    """1/total. A total of 0 means a row of nothing but -inf: 1, so that its weights of 0 stay 0, else inf: 0·inf = NaN.
+
+    Any other total is at least 1, the weight of the maximum, or NaN. One division a row instead of one an element.
+    """
+    return 1.0 / tl.where(total == 0, 1.0, total) if ZERO_EMPTY else 1.0 / total
+
+
+@triton.jit
+def absorb(peak, total, x):
+    """The running maximum and the running sum of exp(x - maximum) after one more block ``x``, padded with -inf."""
+    higher = tl.maximum(peak, tl.max(x, axis=0))
+    base = finite_base(higher)
+    return higher, total * tl.exp(peak - base) + tl.sum(tl.exp(x - base), axis=0)
+
+
+@triton.jit
+def in_units(count, UNIT: tl.constexpr):
+    """``count``, which is a multiple of UNIT, in a form that tells the compiler so.
+
+    A load is as wide as the row's address and its mask allow. Of integer arguments Triton notices only multiples of
+    16, so that rows of 1000 or 8200 numbers of 16 bits would be loaded two bytes at a time.
+    """
+    return count // UNIT * UNIT

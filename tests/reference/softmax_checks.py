@@ -1,0 +1,90 @@
+"""What the matrix does not reach: far addresses, and the traffic of the kernels. Each returns a fault or None."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+
+from reference import traffic
+from reference.softmax import RUNGS
+from reference.softmax.split import pieces
+from reference.traffic import Traffic
+from tests.reference import counting
+from tests.reference.softmax_matrix import VARIANTS, difference
+
+FAR = 2**30 + 16
+"""Twice this passes 2^31, and in bytes of 16-bit numbers 2^32; itself it still fits 32 bits."""
+
+
+def far_rows(variant: str, device: str) -> str | None:
+    """Three rows so far apart that a 32-bit offset to the last one is negative: in x, then in out."""
+    values = torch.randn(3, 33, generator=torch.Generator().manual_seed(3)).to(device, torch.float16)
+    for strides in (((FAR, 1), (33, 1)), ((33, 1), (FAR, 1))):
+        fault = _at_strides(variant, values, *strides)
+        if fault:
+            return f"strides {strides}: {fault}"
+    return None
+
+
+def far_columns(variant: str, device: str) -> str | None:
+    """Three columns so far apart, in x, then in out."""
+    values = torch.randn(2, 3, generator=torch.Generator().manual_seed(4)).to(device, torch.float16)
+    for strides in (((1, FAR), (3, 1)), ((3, 1), (1, FAR))):
+        fault = _at_strides(variant, values, *strides)
+        if fault:
+            return f"strides {strides}: {fault}"
+    return None
+
+
+def _at_strides(variant: str, values: torch.Tensor, *strides: tuple[int, int]) -> str | None:
+    rows, columns = values.shape
+    sizes = [(rows - 1) * row + (columns - 1) * column + 1 for row, column in strides]
+    x, out = (
+        torch.empty(size, dtype=values.dtype, device=values.device).as_strided((rows, columns), stride)
+        for size, stride in zip(sizes, strides, strict=True)
+    )
+    x.copy_(values)
+    VARIANTS[variant](x, out, empty_row="zero")
+    return difference(out, x)
+
+
+def in_place(variant: str, device: str) -> str | None:
+    """``out`` is ``x`` itself."""
+    values = torch.randn(3, 300, generator=torch.Generator().manual_seed(5)).to(device)
+    x = values.clone()
+    VARIANTS[variant](x, x, empty_row="zero")
+    return difference(x, values)
+
+
+def _split_traffic(rows: int, columns: int) -> Traffic:
+    return traffic.split(rows, columns, splits=pieces(columns, 3, 16)[0])
+
+
+TRAFFIC: dict[str, tuple[Callable[..., object], Callable[[int, int], Traffic]]] = {
+    **{name: (RUNGS[name].softmax, RUNGS[name].traffic) for name in ("one_row", "several_rows", "persistent")},
+    "online": (partial(RUNGS["online"].softmax, block=16), RUNGS["online"].traffic),
+    "split": (partial(RUNGS["split"].softmax, splits=3, block=16), _split_traffic),
+}
+"""The rungs made of kernels, and what they should move."""
+
+
+def traffic_of(rung: str) -> str | None:
+    """The kernels' loads and stores, counted in the interpreter, are those of the formula."""
+    softmax, formula = TRAFFIC[rung]
+    for rows, columns in ((1, 1), (5, 7), (3, 100)):
+        x = torch.randn(rows, columns, generator=torch.Generator().manual_seed(6))
+        counted, expected = counting.of_kernels(softmax, x, torch.empty_like(x)), formula(rows, columns)
+        if counted != expected:
+            return f"{rows}×{columns}: counted {counted}, expected {expected}"
+    return None
+
+
+CHECKS: dict[str, Callable[[], str | None]] = {
+    **{f"far_rows-{variant}": partial(far_rows, variant, "cpu") for variant in RUNGS},
+    **{f"far_columns-{variant}": partial(far_columns, variant, "cpu") for variant in RUNGS},
+    **{f"in_place-{variant}": partial(in_place, variant, "cpu") for variant in VARIANTS},
+    **{f"traffic-{rung}": partial(traffic_of, rung) for rung in TRAFFIC},
+}
+"""Those that the interpreter runs."""

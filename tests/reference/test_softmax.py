@@ -1,0 +1,124 @@
+"""The ladder in Triton's interpreter, and what it says of calls that no kernel is needed for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from reference.softmax import RUNGS, oracle, softmax, tuning
+from reference.softmax.split import pieces
+from tests.reference.softmax_checks import CHECKS
+from tests.reference.softmax_matrix import INTERPRETER_CASES, INTERPRETER_SKIPS, VARIANTS, Case
+
+ROOT = Path(__file__).parents[2]
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.fixture(scope="module")
+def faults() -> dict[str, str | None]:
+    """By case and check, what the interpreter found wrong. Its numerical warnings are errors."""
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-W", "ignore:All-NaN slice", "-m"]
+    done = subprocess.run(
+        [*command, "tests.reference.interpreted"],
+        cwd=ROOT,
+        env=os.environ | {"TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, str | None] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("case", INTERPRETER_CASES, ids=lambda case: case.name)
+def test_every_rung_gives_what_the_oracle_gives(case: Case, faults: dict[str, str | None]) -> None:
+    if case.dtype in INTERPRETER_SKIPS:
+        pytest.skip(INTERPRETER_SKIPS[case.dtype])
+    assert faults[case.name] is None
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_beyond_the_matrix(name: str, faults: dict[str, str | None]) -> None:
+    assert faults[name] is None
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0)])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_an_empty_matrix_needs_no_kernel(variant: str, shape: tuple[int, int]) -> None:
+    x = torch.empty(shape)
+    VARIANTS[variant](x, torch.empty_like(x), empty_row="zero")
+    assert softmax(x).shape == shape
+
+
+@pytest.mark.parametrize(
+    ("x", "out", "message"),
+    [
+        (torch.empty(3), torch.empty(3), "x is a matrix"),
+        (torch.empty(3, 4, 5), torch.empty(3, 4, 5), "x is a matrix"),
+        (torch.empty(3, 4, dtype=torch.int32), torch.empty(3, 4, dtype=torch.int32), "floating type"),
+        (torch.empty(3, 4), torch.empty(4, 3), "out is like x"),
+        (torch.empty(3, 4), torch.empty(3, 4).half(), "out is like x"),
+        (torch.empty(3, 4), torch.empty(3, 4, device="meta"), "out is like x"),
+    ],
+    ids=["vector", "three_dimensions", "integers", "shape", "dtype", "device"],
+)
+def test_what_is_no_pair_of_matrices_is_refused(x: torch.Tensor, out: torch.Tensor, message: str) -> None:
+    variants: list[Callable[..., object]] = [softmax, *(rung.softmax for rung in RUNGS.values())]
+    for variant in variants:
+        with pytest.raises(ValueError, match=message):
+            variant(x, out)
+
+
+def test_only_two_meanings_of_an_empty_row_are_known() -> None:
+    with pytest.raises(ValueError, match="empty_row is one of"):
+        softmax(torch.empty(2, 2), empty_row="one")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [name for name, rung in RUNGS.items() if rung.longest_row])
+def test_a_rung_refuses_rows_longer_than_it_says(name: str) -> None:
+    x = torch.empty(1, (RUNGS[name].longest_row or 0) + 1)
+    with pytest.raises(ValueError, match="at most"):
+        RUNGS[name].softmax(x, torch.empty_like(x))
+
+
+@pytest.mark.parametrize("rows", [1, 3, 131, 132, 100_000])
+@pytest.mark.parametrize("columns", [1, 1024, 1025, 16384, 32768, 32769, 10**6])
+@pytest.mark.parametrize("itemsize", [4, 8])
+def test_the_chosen_rung_takes_the_row(rows: int, columns: int, itemsize: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "multiprocessors", lambda device: 132)
+    longest = RUNGS[tuning.rung(torch.device("cpu"), rows, columns, itemsize)].longest_row
+    assert longest is None or columns <= longest
+
+
+@pytest.mark.parametrize("columns", [1, 15, 16, 17, 100, 1000, 2**31 + 5])
+@pytest.mark.parametrize("splits", [1, 2, 3, 7, 64])
+def test_pieces_cover_the_row_and_none_is_empty(columns: int, splits: int) -> None:
+    count, blocks = pieces(columns, splits, block=16)
+    assert 1 <= count <= splits
+    assert (count - 1) * blocks * 16 < columns <= count * blocks * 16
+
+
+@pytest.mark.parametrize(
+    ("row", "zero", "nan"),
+    [
+        ([-INF, -INF], [0, 0], [NAN, NAN]),
+        ([-INF, 3], [0, 1], [0, 1]),
+        ([NAN, -INF], [NAN, NAN], [NAN, NAN]),
+        ([INF, 1], [NAN, NAN], [NAN, NAN]),
+        ([7], [1], [1]),
+        ([], [], []),
+    ],
+)
+def test_the_oracle_and_torch_agree_on_special_rows(row: list[float], zero: list[float], nan: list[float]) -> None:
+    x = torch.tensor([row])
+    for expected, y in ((zero, oracle(x)), (nan, oracle(x, "nan")), (nan, torch.softmax(x.double(), 1))):
+        torch.testing.assert_close(y, torch.tensor([expected], dtype=torch.float64), equal_nan=True)
