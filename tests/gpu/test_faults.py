@@ -1,71 +1,81 @@
-"""What a kernel can do to the GPU: the right verdict, and the next grading is right."""
+"""What a submission can do on a worker with a GPU: the right verdict, the results so far, nothing left, and the next
+grading is right."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import secrets
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from graders.drill import load_drill
-from graders.verdict import CaseStatus, Verdict
-from tests.gpu.conftest import CORPUS, Grade
+from graders.package import Package
+from graders.report import Report
+from graders.verdict import Lane, Verdict
+from tests.faults import RIGHT, Fault, faults_of
+from tests.gpu.conftest import Silent
+from tests.packages import AROUND_A_FAULT, BASIC, reduced
+from tests.processes import named, wait_until
+from worker.job import Job
+from worker.supervisor.supervisor import Supervisor
 
 pytestmark = pytest.mark.gpu
 
-RIGHT = (CORPUS / "accepted/one_row_per_program.py").read_text()
-FAULTY = """
-import torch, triton, triton.language as tl
-{right}
-calls = 0
+DEATH_S = 2.0
+"""How long what a submission started may live after its grading."""
 
-@triton.jit
-def wild(x):
-    tl.store(x + tl.program_id(0).to(tl.int64) * 1000000000000, 1.0)
+STANDBY = 6
+"""Each grading with a fault takes two runners, and a runner needs seconds to warm up."""
 
-@triton.jit
-def spin(x):
-    while tl.load(x, volatile=True) == tl.load(x, volatile=True):
-        tl.atomic_add(x, 1.0)
+GRADINGS = 30
 
-right = softmax
-
-def softmax(x, out):
-    global calls
-    calls += 1
-    if calls == {at}:
-        fault(x, out)
-    right(x, out)
-
-def fault(x, out):
-    {fault}
-"""
-
-FAULTS = {
-    "illegal_address": ("wild[(64,)](torch.empty(1, device='cuda'))", Verdict.RUNTIME_ERROR, "case.device_fault"),
-    "endless_kernel": ("spin[(1,)](torch.zeros(1, device='cuda'))", Verdict.TIME_LIMIT, "case.time_limit"),
-    "device_memory": (
-        "hog = [torch.empty(1 << 34, dtype=torch.uint8, device='cuda') for _ in range(64)]",
-        Verdict.MEMORY_LIMIT,
-        "case.device_memory",
-    ),
-    "exit": ("import os; os._exit(0)", Verdict.RUNTIME_ERROR, "case.exited"),
-    "segfault": ("import ctypes; ctypes.string_at(0)", Verdict.RUNTIME_ERROR, "case.signal"),
-    "endless_host": ("while True: pass", Verdict.TIME_LIMIT, "case.time_limit"),
-}
+GradeIn = Callable[..., Report]
 
 
 @pytest.fixture(scope="module")
-def compiled_calls() -> int:
-    """How many calls the compile pass makes before the first test: one a case."""
-    return len(load_drill(Path(__file__).parents[2], "t2_softmax").cases)
+def crowd() -> Iterator[Supervisor]:
+    """A supervisor with many runners on standby."""
+    supervisor = Supervisor(Lane.GPU, {"gpu": STANDBY}, sandboxed=True)
+    supervisor.warm_up()
+    yield supervisor
+    supervisor.close()
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_costs_its_case_and_the_next_grading_is_right(grade: Grade, name: str, compiled_calls: int) -> None:
-    fault, verdict, key = FAULTS[name]
-    report = grade(FAULTY.format(right=RIGHT, fault=fault, at=compiled_calls + 3))
-    stricken = [case for case in report.cases if case.status is CaseStatus.ERROR]
-    assert report.verdict is verdict, report.cause
-    assert [case.cause.key for case in stricken if case.cause] == [key]
-    assert all(case.status is CaseStatus.PASSED for case in report.cases[:2]), "the results so far are kept"
-    assert grade(RIGHT).verdict is Verdict.ACCEPTED
+@pytest.fixture
+def grade_in(crowd: Supervisor) -> GradeIn:
+    """``grade_in(package, source, **limits)`` with the drill's own limits but for those given, unmeasured."""
+
+    def run(package: Package, source: str, **limits: object) -> Report:
+        job = Job(
+            id="gpu",
+            slug=package.slug,
+            version=1,
+            digest=package.digest,
+            attempt=1,
+            source=source,
+            seed=secrets.token_hex(16),
+            lane=Lane.GPU,
+            limits=package.manifest.limits_for(Lane.GPU).model_copy(update=limits),
+            sandbox="A",
+            measure=False,
+        )
+        return crowd.grade(job, package.to_zip(), Silent())
+
+    return run
+
+
+@pytest.mark.parametrize("fault", faults_of(Lane.GPU), ids=lambda fault: fault.name)
+def test_a_fault_costs_its_case_and_the_next_grading_is_right(
+    grade_in: GradeIn, package: Package, fault: Fault
+) -> None:
+    mark = f"wg-{fault.name}"[:15]
+    compiled = sum(map(len, AROUND_A_FAULT.values()))  # the compile pass makes one call a case
+    report = grade_in(reduced(package, **AROUND_A_FAULT), fault.source(mark, compiled=compiled), **fault.limits)
+    wait_until(lambda: named(mark) == [], "all that it started is dead", DEATH_S)
+    fault.check(report)
+    assert grade_in(reduced(package, **BASIC), RIGHT).verdict is Verdict.ACCEPTED
+
+
+def test_thirty_right_kernels_after_all_that_are_accepted(grade_in: GradeIn, package: Package) -> None:
+    basic = reduced(package, **BASIC)
+    verdicts = [grade_in(basic, RIGHT).verdict for _ in range(GRADINGS)]
+    assert verdicts == [Verdict.ACCEPTED] * GRADINGS

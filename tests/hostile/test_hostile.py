@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,14 @@ from graders.package import Package
 from graders.report import Report
 from graders.verdict import Verdict, Visibility
 from graders.visibility import visible_report
+from tests.faults import RIGHT
 from tests.hostile.conftest import Naive
 from tests.hostile.corpus import CATALOGUE, NOT_EXPRESSIBLE, OPTIONAL, REQUIRED, Hostile, corpus
-from tests.processes import wait_until
+from tests.processes import named, wait_until
 from tests.worker.conftest import Quiet, make_job
-from tests.worker.test_faults import RIGHT_KERNEL
 from worker.supervisor.supervisor import Supervisor
 
 CORPUS = corpus()
-RIGHT = RIGHT_KERNEL + "def fault():\n    pass\n"
 WRONG = "def softmax(x, out):\n    out.fill_(7.0)\n"
 
 CASE_S, GRADING_S = 8.0, 90.0
@@ -45,17 +43,6 @@ def params(submissions: list[Hostile]) -> list[Any]:
 def grade(supervisor: Supervisor, package: Package, source: str, **limits: float) -> Report:
     job = make_job(source, package, **{"case_s": CASE_S, "grading_s": GRADING_S, **limits})
     return supervisor.grade(job, package.to_zip(), Quiet())
-
-
-def survivors() -> list[int]:
-    found = []
-    for entry in os.listdir("/proc"):
-        try:
-            if entry.isdecimal() and Path(f"/proc/{entry}/comm").read_text("utf-8", "replace").strip() == MARK:
-                found.append(int(entry))
-        except OSError:
-            continue
-    return found
 
 
 @pytest.mark.parametrize("hostile", CORPUS, ids=lambda item: item.name)
@@ -116,7 +103,7 @@ def test_the_judge_is_not_fooled(
         assert report.score < report.max_score
     if hostile.scores_nothing:
         assert report.score == 0
-    wait_until(lambda: survivors() == [], "what the submission started dies with it", DEATH_S)
+    wait_until(lambda: named(MARK) == [], "what the submission started dies with it", DEATH_S)
     if CORPUS.index(hostile) % BETWEEN_CHECKS == BETWEEN_CHECKS - 1:
         assert grade(supervisor, reduced_package, RIGHT).verdict is Verdict.ACCEPTED
 

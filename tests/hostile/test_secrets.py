@@ -11,17 +11,13 @@ from typing import Any
 import pytest
 
 from graders.package import Package
+from tests.faults import RIGHT
 from tests.worker.conftest import Quiet, make_job
-from tests.worker.test_faults import RIGHT_KERNEL
 from worker.supervisor.supervisor import Supervisor
 
 SEED_START, WORKER_START = "5eed5eed", "worker-of-"
 
 SPY = """
-def fault():
-    pass
-
-
 import gc, json, re
 
 SECRETS = {  # patterns that do not match themselves, for they lie in this memory too
@@ -88,6 +84,7 @@ def look(x, out):
 
 told = False
 honest = softmax
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 
 
 def softmax(x, out):
@@ -102,7 +99,7 @@ def softmax(x, out):
 @pytest.fixture(scope="module")
 def seen(supervisor: Supervisor, reduced_package: Package) -> dict[str, Any]:
     """What a submission reports from inside its first call."""
-    job = make_job(RIGHT_KERNEL + SPY, reduced_package, case_s=20.0).model_copy(
+    job = make_job(RIGHT + SPY, reduced_package, case_s=20.0).model_copy(
         update={"seed": SEED_START + secrets.token_hex(12), "worker": WORKER_START + secrets.token_hex(4)}
     )
     report = supervisor.grade(job, reduced_package.to_zip(), Quiet())
