@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -75,3 +76,12 @@ def test_the_kernels_agree_with_torch_on_special_rows_of_any_length():
     environment = os.environ | {"TRITON_INTERPRET": "1"}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_fused_check_counts_what_oracle_and_policy_count():
+    command = [sys.executable, "-m", "tests.reference.counted"]
+    environment = os.environ | {"TRITON_INTERPRET": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    counted = json.loads(done.stdout)
+    assert {name: pair for name, pair in counted.items() if pair[0] != pair[1]} == {}
+    assert sum(pair[1] > 0 for pair in counted.values()) > 15, "and most of these answers are wrong"

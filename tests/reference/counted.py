@@ -1,0 +1,70 @@
+"""``python -m tests.reference.counted``: the fused check beside oracle and policy, in Triton's interpreter, as JSON.
+
+A process of its own, because ``TRITON_INTERPRET=1`` has to be there before Triton is imported.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import torch
+
+from graders.compare import compare
+from graders.tolerance import OneRounding
+from reference.t2_softmax import count_wrong, oracle
+
+POLICY = OneRounding(2e-5)
+
+
+def answers(x: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Right ones, wrong ones, and ones whose error lies all around the bound."""
+    right = oracle(x)
+    rounded = right.to(x.dtype)
+    bound = right * POLICY.relative + 1.2e-38
+    drawn = torch.Generator(x.device).manual_seed(3)
+    around = right + bound * (torch.rand(right.shape, generator=drawn, dtype=torch.float64, device=x.device) * 4 - 2)
+    one_off = rounded.clone()
+    one_off[0, -1] *= 1.02
+    barely = rounded.clone()
+    barely[1] = (right + 1.02 * bound)[1].to(x.dtype)
+    lost = rounded.clone()
+    lost[:, 0] = torch.nan
+    return {
+        "right": rounded,
+        "around the bound": around.to(x.dtype),
+        "one element off": one_off,
+        "one row barely wrong": barely,
+        "NaN": lost,
+        "zeros": torch.zeros_like(rounded),
+        "of another row": rounded.flip(0),
+    }
+
+
+def counts(x: torch.Tensor) -> dict[str, tuple[int, int]]:
+    """What the fused check counts in each answer, and what the oracle and the policy count."""
+    counted = {}
+    for name, y in answers(x).items():
+        mismatch = compare(y, oracle(x), POLICY)
+        counted[name] = int(count_wrong(x, y, POLICY.relative)), mismatch.count if mismatch else 0
+    return counted
+
+
+def inputs(rows: int, columns: int, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+    """Values as a measurement has them, and wilder ones."""
+    drawn = torch.Generator().manual_seed(1)
+    made = {}
+    for mean, deviation in ((0.0, 1.0), (-20.0, 3.0), (5.0, 40.0)):
+        x = (torch.randn(rows, columns, generator=drawn) * deviation + mean).to(dtype)
+        x[:, columns // 2] = mean + 8 * deviation
+        made[f"{dtype} {mean} {deviation}"] = x
+    return made
+
+
+def main() -> None:
+    named = [named for dtype in (torch.float32, torch.float16) for named in inputs(6, 300, dtype).items()]
+    json.dump({f"{name} {kind}": pair for name, x in named for kind, pair in counts(x).items()}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
