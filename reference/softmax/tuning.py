@@ -28,7 +28,7 @@ THREADS = 2048
 
 def warps(block: int) -> int:
     """Warps of a program that holds ``block`` elements."""
-    return 4 if block <= 2048 else 8 if block <= 8192 else 16
+    return 4 if block <= 2048 else 8 if block <= 8192 else 16 if block <= 32768 else 32
 
 
 def rows_per_program(block: int) -> int:
