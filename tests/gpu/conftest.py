@@ -51,9 +51,9 @@ def supervisor() -> Iterator[Supervisor]:
 
 @pytest.fixture
 def grade(supervisor: Supervisor, package: Package) -> Grade:
-    """``grade(source, measure=False, **limits)`` on the GPU."""
+    """``grade(source, measure=False, listener=None, **limits)`` on the GPU."""
 
-    def run(source: str, *, measure: bool = False, **limits: object) -> Report:
+    def run(source: str, *, measure: bool = False, listener: Silent | None = None, **limits: object) -> Report:
         base = package.manifest.limits_for(Lane.GPU)
         job = Job(
             id="gpu",
@@ -68,6 +68,6 @@ def grade(supervisor: Supervisor, package: Package) -> Grade:
             sandbox="A",
             measure=measure,
         )
-        return supervisor.grade(job, package.to_zip(), Silent())
+        return supervisor.grade(job, package.to_zip(), listener or Silent())
 
     return run

@@ -63,11 +63,6 @@ class DeviceAccount:
         self._least_rest_bytes: int | None = None
         self.exceeded = False
 
-    @property
-    def open(self) -> bool:
-        """Whether the device was looked at since the runner was handed over."""
-        return self._allowed_own_bytes is not None
-
     def see(self, look: Look) -> None:
         """Take a look into account."""
         by_pid, held = look.use.by_pid, look.held

@@ -33,18 +33,20 @@ class DeviceWatch:
         self._device, self._standby = device, standby
         self._changed = threading.Condition()
         self._accounts: dict[int, DeviceAccount] = {}
+        self._fresh: set[int] = set()
         self._closed = False
         self._failing = False
         self._thread = threading.Thread(target=self._run, name="device-watch", daemon=True)
         self._thread.start()
 
     def watch(self, runner: Runner, judge: Judge, limit_bytes: int) -> None:
-        """Open an account for the runner, and return once it is open: what is taken from now on counts."""
+        """Open an account for the runner, and return after the first look: what is taken from now on counts."""
         account = DeviceAccount(runner.process, judge, limit_bytes=limit_bytes, standby=self._standby)
         with self._changed:
             self._accounts[runner.id] = account
+            self._fresh.add(runner.id)
             self._changed.notify_all()
-            self._changed.wait_for(lambda: account.open, OPEN_WAIT_S)
+            self._changed.wait_for(lambda: runner.id not in self._fresh, OPEN_WAIT_S)
 
     def exceeded(self, runner_id: int) -> bool:
         """Whether a runner was seen to hold more than it may."""
@@ -55,6 +57,7 @@ class DeviceWatch:
     def unwatch(self, runner_id: int) -> None:
         with self._changed:
             self._accounts.pop(runner_id, None)
+            self._fresh.discard(runner_id)
 
     def close(self) -> None:
         """Stop. A thread that the driver keeps is not waited for."""
@@ -69,9 +72,10 @@ class DeviceWatch:
                 self._changed.wait_for(lambda: self._accounts or self._closed)
                 if self._closed:
                     return
-                accounts = list(self._accounts.values())
-            self._look(accounts)
+                accounts = dict(self._accounts)
+            self._look(list(accounts.values()))
             with self._changed:
+                self._fresh -= accounts.keys()  # also when the driver did not answer: nobody waits for that
                 self._changed.notify_all()
                 self._changed.wait(INTERVAL_S)
 

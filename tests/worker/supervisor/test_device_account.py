@@ -46,7 +46,6 @@ class Played:
     def account(self) -> DeviceAccount:
         account = DeviceAccount(self.runner, self, limit_bytes=LIMIT, standby=STANDBY)
         self.look(account)
-        assert account.open
         return account
 
     def make_arena(self, nbytes: int) -> None:

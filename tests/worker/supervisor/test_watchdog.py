@@ -19,7 +19,7 @@ from worker.device_ledger import DeviceLedger
 from worker.sandbox import process as sandbox_process
 from worker.sandbox.process import SandboxedProcess
 from worker.sandbox.profile import Walls
-from worker.supervisor.device_watch import INTERVAL_S, DeviceWatch
+from worker.supervisor.device_watch import INTERVAL_S, OPEN_WAIT_S, DeviceWatch
 from worker.supervisor.nvml import open_device
 from worker.supervisor.runners import Runner
 from worker.supervisor.watchdog import Watchdog
@@ -141,7 +141,9 @@ def test_a_driver_that_fails_is_told_once_and_accuses_nobody(
     nvml = FakeNvml(FakeGpu(), before=fail)
     closing.append(watchdog_over(nvml))
     runner = start()
+    started = time.monotonic()
     closing[0].watch(runner, Limits(), judge)
+    assert time.monotonic() - started < OPEN_WAIT_S, "no runner waits for it"
     wait_until(lambda: nvml.looks > 3, "it is tried again")
     assert caplog.text.count("GPU is lost") == 1
     assert closing[0].unwatch(runner) is None
