@@ -141,6 +141,12 @@ _MEMORY = ((Verdict.MEMORY_LIMIT,), ("case.memory_limit",))
 
 FAULTS = (
     Fault("illegal_address", "wild[(64,)](torch.empty(1, device=x.device))", *_DEVICE_FAULT, _GPU),
+    Fault(
+        "fault_met_by_a_launch",
+        "wild[(64,)](torch.empty(1, device=x.device))\ntime.sleep(0.1)",
+        *_DEVICE_FAULT,
+        _GPU,
+    ),
     Fault("misaligned_access", "skewed[(1,)](torch.empty(4, device=x.device))", *_DEVICE_FAULT, _GPU),
     Fault("device_assert", "asserting[(1,)](torch.zeros(1, device=x.device))", *_DEVICE_FAULT, _GPU),
     Fault(

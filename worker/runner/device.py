@@ -80,8 +80,12 @@ def executors() -> dict[str, Execute]:
         run = bound_call(entry, message, arena)
         before, known = recorder.launches, set(recorder.kernels)
         with OperationObserver() as observer:
-            result = run()
-        torch.cuda.synchronize()
+            try:
+                result = run()
+            finally:
+                # Nothing may run on when the judge is answered, after an exception neither. And a fault of the device
+                # that a launch met first, as an error of Triton's, is raised here as what it is.
+                torch.cuda.synchronize()
         return {
             "type": "returned",
             "launches": recorder.launches - before,
