@@ -117,7 +117,7 @@ def _transposed(rows: int, columns: int, dtype: torch.dtype, device: str) -> tor
 CONTIGUOUS = _strided(0, 1, 0)
 LAYOUTS: dict[str, tuple[Layout, Layout]] = {
     "contiguous": (CONTIGUOUS, CONTIGUOUS),
-    "padded_rows": (_strided(24, 1, 0), _strided(8, 1, 0)),
+    "padded_rows": (_strided(24, 1, 0), _strided(3, 1, 0)),
     "misaligned": (_strided(1, 1, 1), _strided(3, 1, 5)),
     "every_other_column": (_strided(5, 2, 0), CONTIGUOUS),
     "every_third_column_of_out": (CONTIGUOUS, _strided(0, 3, 2)),
