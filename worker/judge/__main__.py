@@ -1,4 +1,4 @@
-"""``python -m worker.judge CHANNEL_FD LANE``: take jobs from the supervisor until it hangs up."""
+"""``python -m worker.judge CHANNEL_FD LANE LEDGER_FD``: take jobs from the supervisor until it hangs up."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import contextlib
 import os
 import sys
 import traceback
+from functools import cache
 from pathlib import Path
 
 import torch
 
 from graders.verdict import Lane
+from worker.device_ledger import DeviceLedger
 from worker.job import Job
-from worker.judge.device import DeviceUnhealthy, device_of
+from worker.judge.device import Device, DeviceUnhealthy, device_of
+from worker.judge.device_share import DeviceShare
 from worker.judge.grading import Grading
 from worker.judge.packages import Packages
 from worker.judge.supervisor_link import SupervisorLink
@@ -28,19 +31,26 @@ def main(arguments: list[str]) -> None:
     packages = Packages(Path(os.environ["TMPDIR"]) / "packages")
     device = device_of(Lane(arguments[1]))
     device.require_health()
-    instruments = Instruments(calibrate(device.torch), Baselines()) if device.lane is Lane.GPU else None
+    share = DeviceShare(DeviceLedger(int(arguments[2])), device.torch)
     channel.send({"type": "ready"})
     with contextlib.suppress(PeerGone):
         while True:
-            _serve_one(channel, packages, instruments)
+            _serve_one(channel, packages, device, share)
 
 
-def _serve_one(channel: Channel, packages: Packages, instruments: Instruments | None) -> None:
+@cache
+def _instruments(device: Device) -> Instruments | None:
+    """Calibrated in the first job, before any submission runs: only then is nobody else on the device."""
+    return Instruments(calibrate(device.torch), Baselines()) if device.lane is Lane.GPU else None
+
+
+def _serve_one(channel: Channel, packages: Packages, device: Device, share: DeviceShare) -> None:
     """One job. A failure of ours is told, never turned into a verdict: the supervisor decides what follows."""
     message, (package,) = channel.receive()
     try:
         job = Job.model_validate(message["job"])
-        link = SupervisorLink(channel, job.limits)
+        link = SupervisorLink(channel, job.limits, share)
+        instruments = _instruments(device)
         drill = packages.drill(job.slug, job.digest, package)
         link.report(Grading(job, drill, link, instruments).run())
     except PeerGone:

@@ -127,7 +127,8 @@ class Attendant:
         late_key: str,
         descriptors: tuple[int, ...] = (),
     ) -> Answer | Stopped:
-        heard = self._hear(lambda runner, limit_s: runner.ask(message, limit_s, descriptors), timeout_s, late_key)
+        with self._link.share.standing_still():
+            heard = self._hear(lambda runner, limit_s: runner.ask(message, limit_s, descriptors), timeout_s, late_key)
         if isinstance(heard, Returned):
             self._late_in_a_row = 0
         return heard if isinstance(heard, (expected, Stopped)) else self._out_of_step()
@@ -170,6 +171,9 @@ class Attendant:
         if ended.reason == "memory":
             limit_mib = self._limits.host_memory_mib
             return Stopped(Verdict.MEMORY_LIMIT, Cause(key="case.memory_limit", params={"limit_mib": limit_mib}))
+        if ended.reason == "device_memory":
+            limit_mib = self._limits.device_memory_mib
+            return Stopped(Verdict.MEMORY_LIMIT, Cause(key="case.device_memory_limit", params={"limit_mib": limit_mib}))
         if ended.reason == "tasks":
             return Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.tasks", params={"limit": self._limits.tasks}))
         return stopped or _vanished(ended.returncode)

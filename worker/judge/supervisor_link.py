@@ -8,6 +8,7 @@ from typing import Any, Literal
 from graders.limits import Limits
 from graders.report import CaseResult, Report
 from graders.verdict import State
+from worker.judge.device_share import DeviceShare
 from worker.judge.runner_link import RunnerLink
 from worker.protocol.channel import RUNNER_FRAME_BYTES, Channel, from_descriptor
 
@@ -18,21 +19,26 @@ START_WAIT_S = 60.0
 
 @dataclass(frozen=True)
 class Ended:
-    """How a runner ended: ``reason`` is 'memory' or 'tasks' when the supervisor stopped it for that."""
+    """How a runner ended: ``reason`` is 'memory', 'tasks' or 'device_memory' when it was stopped for that."""
 
     reason: str | None
     returncode: int | None
 
 
 class SupervisorLink:
-    """Requests and news, one grading at a time."""
+    """Requests and news, one grading at a time. ``share`` says when this process stands still on the device."""
 
-    def __init__(self, channel: Channel, limits: Limits) -> None:
+    def __init__(self, channel: Channel, limits: Limits, share: DeviceShare) -> None:
         self._channel = channel
         self._limits = limits
+        self.share = share
 
     def runner(self, kind: Kind) -> RunnerLink:
         """A fresh runner that has said it is ready."""
+        with self.share.standing_still():
+            return self._runner(kind)
+
+    def _runner(self, kind: Kind) -> RunnerLink:
         self._channel.send({"type": "need_runner", "kind": kind})
         message, (sock, output) = self._expect("runner")
         runner = RunnerLink(

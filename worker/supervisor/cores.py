@@ -42,6 +42,11 @@ def pin(pids: list[int], cores: frozenset[int]) -> None:
             os.sched_setaffinity(pid, cores)
 
 
+def own_threads() -> list[int]:
+    """Of this process: what watches and serves beside a measurement."""
+    return [int(name) for name in os.listdir("/proc/self/task")]
+
+
 def _siblings(core: int) -> frozenset[int]:
     """``core`` and what shares its execution units."""
     with contextlib.suppress(OSError, ValueError):

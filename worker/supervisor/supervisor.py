@@ -11,8 +11,11 @@ from graders.report import CaseResult, Report
 from graders.verdict import Lane, State
 from worker.job import Job
 from worker.protocol.channel import PeerGone, ProtocolError
-from worker.supervisor.cores import choose_cores, pin
+from worker.supervisor.cores import choose_cores, own_threads, pin
+from worker.supervisor.device_lock import LockUnavailable, lock_for
+from worker.supervisor.device_watch import DeviceWatch
 from worker.supervisor.judge_process import JudgeProcess
+from worker.supervisor.nvml import device_of_gpu
 from worker.supervisor.runners import Runner, RunnerPool
 from worker.supervisor.watchdog import Watchdog
 
@@ -56,7 +59,9 @@ class Supervisor:
         self._sandboxed = sandboxed
         limits = Limits.default(lane)
         self._pool = RunnerPool(standby, sandboxed=sandboxed, scratch_mib=limits.scratch_mib, tasks=limits.tasks)
-        self._watchdog = Watchdog()
+        device = device_of_gpu() if lane is Lane.GPU else None
+        self._watchdog = Watchdog(DeviceWatch(device, sum(standby.values())) if device is not None else None)
+        self._lock = lock_for(lane, device)
         self._active: dict[int, Runner] = {}
         self._judge: JudgeProcess | None = None
         self._cores = choose_cores()
@@ -67,7 +72,15 @@ class Supervisor:
         self._ensure_judge()
 
     def grade(self, job: Job, package: bytes, listener: Listener) -> Report:
-        """Grade one submission. Raises Cancelled, or JudgeFailed when the judge crashed, hung or gave up."""
+        """Grade one submission, alone on the device. Raises Cancelled, or JudgeFailed when the judge crashed, hung or
+        gave up."""
+        try:
+            with self._lock.held(lambda: _require_wanted(listener)):
+                return self._grade(job, package, listener)
+        except LockUnavailable as error:
+            raise JudgeFailed(str(error)) from error
+
+    def _grade(self, job: Job, package: bytes, listener: Listener) -> Report:
         deadline = time.monotonic() + job.limits.grading_s + _JUDGE_SLACK_S
         try:
             judge = self._ensure_judge()
@@ -94,8 +107,7 @@ class Supervisor:
 
     def _attend(self, judge: JudgeProcess, job: Job, listener: Listener, deadline: float) -> Report:
         while True:
-            if listener.cancelled():
-                raise Cancelled
+            _require_wanted(listener)
             if time.monotonic() > deadline:
                 raise TimeoutError("the judge did not end in time")
             try:
@@ -130,14 +142,14 @@ class Supervisor:
     def _hand_over(self, judge: JudgeProcess, kind: str, limits: Limits) -> None:
         runner = self._pool.take(kind)
         self._active[runner.id] = runner
-        self._watchdog.watch(runner, limits)
+        self._watchdog.watch(runner, limits, judge)
         judge.channel.send({"type": "runner", "id": runner.id}, (runner.socket, runner.output))
         runner.handed_over()
 
     def _pin(self, judge: JudgeProcess, runner: Runner) -> None:
-        """Give a contestant its core, and keep the judge off it."""
+        """Give a contestant its core, and keep the judge and ourselves off it."""
         if self._cores is not None:
-            pin(judge.process.pids(), self._cores.others)
+            pin([*judge.process.pids(), *own_threads()], self._cores.others)
             pin(runner.process.pids(), self._cores.contestants)
         judge.channel.send({"type": "runner_pinned"})
 
@@ -166,3 +178,9 @@ class Supervisor:
             _log.info("ending the judge, pid %d", self._judge.process.pid)
             self._judge.kill()
             self._judge = None
+
+
+def _require_wanted(listener: Listener) -> None:
+    """Raises Cancelled when the listener wants no more."""
+    if listener.cancelled():
+        raise Cancelled

@@ -13,10 +13,24 @@ import pytest
 from graders.package import Package
 from graders.report import CaseResult
 from graders.verdict import CaseStatus, Lane, State, Verdict
+from tests.nvml import FakeGpu, FakeNvml
+from tests.packages import AROUND_A_FAULT, reduced
 from tests.worker.conftest import Quiet, make_job
+from worker.device_ledger import Held
+from worker.supervisor import watchdog
+from worker.supervisor.device_lock import DeviceLock
+from worker.supervisor.device_watch import DeviceWatch
+from worker.supervisor.nvml import open_device
 from worker.supervisor.supervisor import Cancelled, JudgeFailed, Supervisor
 
 RIGHT = Path("graders/t2_softmax/submissions/accepted")
+SLOW = """
+import time
+quick = softmax
+def softmax(x, out):
+    time.sleep(0.5)
+    quick(x, out)
+"""
 ENDLESS = "def softmax(x, out):\n    while True:\n        pass\n"
 
 
@@ -109,6 +123,69 @@ def test_without_walls_reports_say_so(package: Package, right: str) -> None:
     assert report.environment.sandbox == "unsandboxed"
     assert "notice.unsandboxed" in [notice.key for notice in report.notices]
     assert all(case.status in (CaseStatus.PASSED, CaseStatus.SKIPPED) for case in report.cases)
+
+
+def test_a_grading_waits_for_the_device_and_can_be_cancelled_meanwhile(
+    own_supervisor: Supervisor, package: Package, right: str, tmp_path: Path
+) -> None:
+    own_supervisor._lock = DeviceLock("GPU-test", tmp_path)
+    impatient = Quiet()
+    impatient.stop = True
+    with DeviceLock("GPU-test", tmp_path).held(lambda: None), pytest.raises(Cancelled):
+        own_supervisor.grade(make_job(right, package), package.to_zip(), impatient)
+    assert impatient.states == []
+    assert own_supervisor.grade(make_job(right, package), package.to_zip(), Quiet()).verdict is Verdict.ACCEPTED
+
+
+def test_a_lock_that_cannot_be_had_is_our_fault(
+    own_supervisor: Supervisor, package: Package, right: str, tmp_path: Path
+) -> None:
+    own_supervisor._lock = DeviceLock("GPU-test", tmp_path / "missing")
+    with pytest.raises(JudgeFailed, match="missing"):
+        own_supervisor.grade(make_job(right, package), package.to_zip(), Quiet())
+
+
+def test_the_judge_stands_still_while_a_runner_works(own_supervisor: Supervisor, package: Package, right: str) -> None:
+    class Looking(Quiet):
+        def __init__(self) -> None:
+            super().__init__()
+            self.held: list[Held | None] = []
+
+        def cancelled(self) -> bool:
+            assert own_supervisor._judge is not None
+            self.held.append(own_supervisor._judge.ledger.held())
+            return super().cancelled()
+
+    looking = Looking()
+    small = reduced(package, **AROUND_A_FAULT)
+    own_supervisor.grade(make_job(right + SLOW, small), small.to_zip(), looking)
+    assert any(looking.held), "it waits for the runner"
+    assert own_supervisor._judge is not None
+    assert own_supervisor._judge.ledger.held() is None, "it works"
+
+
+def test_too_much_of_the_device_is_a_verdict_with_its_limit(
+    own_supervisor: Supervisor, package: Package, right: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpu = FakeGpu()
+
+    class Taking(Quiet):
+        """Has the device fill up during the third test and empty again after it."""
+
+        def case(self, result: CaseResult) -> None:
+            super().case(result)
+            gpu.used = 100 << 30 if len(self.cases) == 2 else 0
+
+    monkeypatch.setattr(watchdog, "DEVICE_LIMITED", ("interpreter",))
+    own_supervisor._watchdog.close()
+    own_supervisor._watchdog = watchdog.Watchdog(DeviceWatch(open_device(0, FakeNvml(gpu)), standby=2))
+    small = reduced(package, **AROUND_A_FAULT)
+    report = own_supervisor.grade(make_job(right + SLOW, small, device_memory_mib=1000), small.to_zip(), Taking())
+    assert report.verdict is Verdict.MEMORY_LIMIT
+    (stricken,) = (case for case in report.cases if case.status is CaseStatus.ERROR)
+    assert stricken.ordinal == 3
+    assert stricken.cause is not None
+    assert (stricken.cause.key, stricken.cause.params) == ("case.device_memory_limit", {"limit_mib": 1000})
 
 
 def _children() -> set[int]:
