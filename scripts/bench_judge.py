@@ -65,14 +65,15 @@ def grade_all(sources: list[Path], gradings: int) -> dict[str, list[tuple[Report
         )
         began = time.monotonic()
         report = supervisor.grade(job, archive, Quiet())
-        return report, time.monotonic() - began
+        seconds = time.monotonic() - began
+        ratio = report.performance.ratio
+        print(f"{source.stem}: {seconds:.2f} s, {report.score:g} points, ratio {ratio and round(ratio, 4)}", flush=True)
+        return report, seconds
 
     try:
         time.sleep(WARM_S)
-        first, first_s = grade(REFERENCE)
-        print(
-            f"the first grading of this judge, with the baselines: {first_s:.2f} s, {first.score:g} points", flush=True
-        )
+        print("the first grading of this judge, with the baselines, is not counted:", flush=True)
+        grade(REFERENCE)
         return {source.stem: [grade(source) for _ in range(gradings)] for source in sources}
     finally:
         supervisor.close()
