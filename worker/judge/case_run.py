@@ -41,7 +41,7 @@ class Finding:
 EVIDENCE_NUMEL = 1 << 24
 """Calls with more elements are not kept for the diagnosis."""
 
-MAX_KERNELS = 64
+MAX_FUNCTIONS = 256
 
 
 def generator(seed: str, device: torch.device, *names: object) -> torch.Generator:
@@ -65,6 +65,8 @@ class CaseRunner:
         self._drill, self._attendant, self._limits = drill, attendant, limits
         self._seed, self._device, self._arenas = seed, device, arenas
         self.kernels: dict[str, CompiledKernel] = {}
+        self.launched: set[str] = set()
+        """Names of the kernels that came to be launched."""
 
     def run(self, ordinal: int, case: Case) -> Finding:
         """The finding on ``case``; a submission that may not be run any more gives ``not_run``."""
@@ -104,7 +106,8 @@ class CaseRunner:
         answer = self._attendant.ask({"type": "call", **plan.views()}, Returned, self._limits.case_s, "case.time_limit")
         if isinstance(answer, Stopped):
             return _stopped(answer)
-        self.kernels.update((repr(kernel), kernel) for kernel in answer.kernels[:MAX_KERNELS])
+        if len(self.launched) < MAX_FUNCTIONS:
+            self.launched.update(answer.functions)
         collected = placement.collect()
         judgement = judge_call(self._drill, call, collected, answer, guards_inputs=case.guards_inputs)
         passed = judgement.verdict is Verdict.ACCEPTED

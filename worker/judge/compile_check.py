@@ -7,6 +7,7 @@ kernels compiled.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from graders.limits import Limits
@@ -45,6 +46,7 @@ class CompileCheck:
 
     def __init__(self, attendant: Attendant, entry: EntryPoint, limits: Limits, arenas: Arenas) -> None:
         self._attendant, self._entry, self._limits, self._arenas = attendant, entry, limits, arenas
+        self._functions: set[str] = set()
 
     def run(self, calls: Sequence[Call]) -> CompileFindings:
         """Import the submission and compile for every call, up to the runner's cap of specialisations."""
@@ -64,6 +66,10 @@ class CompileCheck:
     def confirm(self, call: Call) -> CompileFindings:
         """Compile for one more call, beyond the cap of specialisations."""
         return self.run([call])
+
+    def unseen(self, launched: AbstractSet[str]) -> Stopped | None:
+        """What stands against a submission whose tests ``launched`` kernels, by what this check has compiled so far."""
+        return judge_launched(launched, self._functions)
 
     def close(self) -> None:
         self._attendant.close()
@@ -86,6 +92,7 @@ class CompileCheck:
     def _finish(self) -> CompileFindings:
         answer = self._attendant.ask({"type": "finish"}, Compiled, self._limits.compile_s, "compile.time_limit")
         if isinstance(answer, Compiled):
+            self._functions.update(answer.functions)
             kernels = [KernelResources(**kernel.model_dump()) for kernel in answer.kernels]
             return CompileFindings(refused=_too_much_shared(answer.kernels), kernels=kernels)
         if answer.failure is not None:
@@ -94,6 +101,19 @@ class CompileCheck:
             refused = Stopped(Verdict.COMPILE_ERROR, Cause(key="compile.kernel", params={**params}), answer.failure)
             return CompileFindings(refused=refused)
         return CompileFindings(refused=answer)
+
+
+def judge_launched(launched: AbstractSet[str], compiled: AbstractSet[str]) -> Stopped | None:
+    """What stands against a submission that ``launched`` kernels which were not ``compiled``.
+
+    Where none was, they were hidden from the compiler: on a GPU it would do nothing. One of several may depend on the
+    values, which are zeros for the compiler: then the lane without a GPU cannot judge it.
+    """
+    if launched <= compiled:
+        return None
+    if not compiled:
+        return Stopped(Verdict.COMPILE_ERROR, Cause(key="compile.nothing_compiled"))
+    return Stopped(Verdict.JUDGE_ERROR, Cause(key="judge.kernel_not_compiled"))
 
 
 def _too_much_shared(kernels: Sequence[CompiledKernel]) -> Stopped | None:

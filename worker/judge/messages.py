@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from worker.protocol.channel import ProtocolError
 
@@ -63,19 +63,33 @@ class CompiledKernel(_Said):
     shared_bytes: Bytes | None = None
 
 
+Functions = Annotated[list[Name], Field(max_length=64)]
+"""Names of kernels, as their ``def`` has them."""
+
+
 class Returned(_Said):
-    """A call came back. ``returned`` names the type of a result that nobody asked for."""
+    """A call came back. ``returned`` names the type of a result that nobody asked for, ``functions`` the kernels
+    that it launched. What it says may be made of a test's data: a student is never shown it."""
 
     type: Literal["returned"]
     launches: Annotated[int, Field(ge=0)]
     operations: Annotated[list[Name], Field(max_length=256)]
     returned: Name | None
-    kernels: Annotated[list[CompiledKernel], Field(max_length=64)] = []
+    functions: Functions = []
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.launches and not self.functions:
+            raise ValueError("what is launched has a name")
+        return self
 
 
 class Compiled(_Said):
+    """What was compiled, before the submission has seen any data: its names may be shown."""
+
     type: Literal["compiled"]
     kernels: Annotated[list[CompiledKernel], Field(max_length=64)]
+    functions: Functions = []
 
 
 class Went(_Said):

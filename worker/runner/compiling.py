@@ -19,16 +19,20 @@ from triton.backends.compiler import GPUTarget
 from worker.runner import stub_driver, warmup
 from worker.runner.compile_pass import CompilePass
 from worker.runner.memory import Mapping
+from worker.runner.observer import function_name
 from worker.runner.session import Execute, bound_call
 
 CAPABILITY = 90
 OTHER_CAPABILITIES = (80, 100)
 MAX_SPECIALISATIONS = 8
+MAX_FUNCTIONS = 16
+"""Of each of so many kernels one specialisation is compiled whatever the cap says: none may hide behind others."""
+
 _USAGE = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 
 
 class CompileRecorder:
-    """Watches every compile for sm_90, at most ``MAX_SPECIALISATIONS`` at a time, and keeps what each one uses."""
+    """Watches every compile for sm_90, up to the cap, and keeps what each one uses."""
 
     def __init__(self) -> None:
         self._original_compile = triton.compiler.compile
@@ -41,19 +45,25 @@ class CompileRecorder:
         triton.compiler.compile = self._compile
         knobs.runtime.jit_cache_hook = self._over_the_cap
 
-    def take(self) -> list[dict[str, Any]]:
-        """What was compiled since the last time; the cap begins anew."""
-        kernels = self._kernels
+    def take(self) -> tuple[list[dict[str, Any]], list[str]]:
+        """What was compiled since the last time, and the names of its functions; the cap begins anew."""
+        taken = self._kernels, sorted(set(self._functions.values()))
         self._begin()
-        return kernels
+        return taken
 
     def _begin(self) -> None:
         self._kernels: list[dict[str, Any]] = []
+        self._functions: dict[str, str] = {}
         self._started, self._portable = 0, False
 
-    def _over_the_cap(self, **_: Any) -> bool:
+    def _over_the_cap(self, *, fn: Any, **_: Any) -> bool:
         self._started += 1
-        return self._started > MAX_SPECIALISATIONS
+        source = fn.jit_function.cache_key
+        hidden = source not in self._functions and len(self._functions) < MAX_FUNCTIONS
+        if self._started > MAX_SPECIALISATIONS and not hidden:
+            return True
+        self._functions[source] = function_name(fn.jit_function)
+        return False
 
     def _compile(self, src: Any, target: Any = None, options: Any = None, **kwargs: Any) -> Any:
         compiled = self._original_compile(src, target=target, options=options, **kwargs)
@@ -115,6 +125,7 @@ def executors() -> dict[str, Execute]:
 
     def finish(_entry: Callable[..., Any], _message: dict[str, Any], _arena: Mapping) -> dict[str, Any]:
         compile_pass.finish()
-        return {"type": "compiled", "kernels": recorder.take()}
+        kernels, functions = recorder.take()
+        return {"type": "compiled", "kernels": kernels, "functions": functions}
 
     return {"compile": compile_call, "finish": finish}

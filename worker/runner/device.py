@@ -11,8 +11,9 @@ from triton.runtime.jit import JITFunction
 
 from worker.runner import warmup
 from worker.runner.compile_pass import CompilePass
+from worker.runner.failures import plain
 from worker.runner.memory import Mapping
-from worker.runner.observer import OperationObserver
+from worker.runner.observer import LaunchObserver, OperationObserver
 from worker.runner.session import Execute, bound_call
 from worker.runner.timing import TimedCalls
 
@@ -20,11 +21,11 @@ MAX_KERNELS = 64
 
 
 class LaunchRecorder:
-    """How often kernels were launched, and what each compiled kernel takes as the driver says."""
+    """What is launched, and what each kernel that was compiled before takes, as the driver says."""
 
     def __init__(self) -> None:
-        self.launches = 0
-        self.kernels: dict[int, dict[str, Any]] = {}
+        self.launched = LaunchObserver()
+        self._compiled: list[Any] = []
         self._original_run = JITFunction.run
 
     def install(self) -> None:
@@ -34,9 +35,9 @@ class LaunchRecorder:
             with _disable_current_modes():
                 compiled = original_run(kernel, *args, **kwargs)
             if not kwargs.get("warmup"):
-                self.launches += 1
-                if id(compiled) not in self.kernels and len(self.kernels) < MAX_KERNELS:
-                    self._record(compiled)
+                self.launched.saw(kernel)
+            elif len(self._compiled) < MAX_KERNELS and all(compiled is not known for known in self._compiled):
+                self._compiled.append(compiled)
             return compiled
 
         JITFunction.run = run
@@ -44,18 +45,28 @@ class LaunchRecorder:
     def uninstall(self) -> None:
         JITFunction.run = self._original_run
 
-    def _record(self, compiled: Any) -> None:
-        metadata = getattr(compiled, "metadata", None)
-        if metadata is not None:
-            self.kernels[id(compiled)] = {
-                "name": str(metadata.name)[:100],
-                "target": f"sm_{metadata.target.arch}",
-                "num_warps": int(metadata.num_warps),
-                "num_stages": int(getattr(metadata, "num_stages", 0)) or None,
-                "registers": int(compiled.n_regs),
-                "spill_bytes": int(compiled.n_spills),
-                "shared_bytes": int(metadata.shared),
-            }
+    def take(self) -> list[dict[str, Any]]:
+        """What the kernels take that were compiled, and not launched, since the last time."""
+        compiled, self._compiled = self._compiled, []
+        return [taken for kernel in compiled if (taken := _resources(kernel)) is not None]
+
+
+def _resources(kernel: Any) -> dict[str, Any] | None:
+    """None for a kernel that cannot be loaded: its launch will tell why."""
+    try:
+        kernel._init_handles()
+    except Exception:
+        return None
+    metadata = kernel.metadata
+    return {
+        "name": plain(str(metadata.name), 100),
+        "target": f"sm_{metadata.target.arch}",
+        "num_warps": int(metadata.num_warps),
+        "num_stages": int(getattr(metadata, "num_stages", 0)) or None,
+        "registers": int(kernel.n_regs),
+        "spill_bytes": int(kernel.n_spills),
+        "shared_bytes": int(metadata.shared),
+    }
 
 
 def executors() -> dict[str, Execute]:
@@ -64,7 +75,6 @@ def executors() -> dict[str, Execute]:
     recorder.install()
     warmup.launch(torch.device("cuda"))
     torch.cuda.synchronize()
-    recorder.kernels.clear()
     compile_pass = CompilePass(load=True)
 
     def compile_call(entry: Callable[..., Any], message: dict[str, Any], arena: Mapping) -> dict[str, Any]:
@@ -74,11 +84,11 @@ def executors() -> dict[str, Execute]:
 
     def finish(_entry: Callable[..., Any], _message: dict[str, Any], _arena: Mapping) -> dict[str, Any]:
         compile_pass.finish()
-        return {"type": "compiled", "kernels": []}
+        return {"type": "compiled", "kernels": recorder.take()}
 
     def call(entry: Callable[..., Any], message: dict[str, Any], arena: Mapping) -> dict[str, Any]:
         run = bound_call(entry, message, arena)
-        before, known = recorder.launches, set(recorder.kernels)
+        recorder.launched.begin()
         with OperationObserver() as observer:
             try:
                 result = run()
@@ -88,10 +98,10 @@ def executors() -> dict[str, Execute]:
                 torch.cuda.synchronize()
         return {
             "type": "returned",
-            "launches": recorder.launches - before,
+            "launches": recorder.launched.count,
+            "functions": recorder.launched.functions(),
             "operations": sorted(observer.operations),
             "returned": None if result is None else type(result).__name__[:100],
-            "kernels": [kernel for key, kernel in recorder.kernels.items() if key not in known],
         }
 
     timed = TimedCalls()

@@ -1,4 +1,7 @@
-"""Which torch operations a call used. It sits in the untrusted process: honest use is seen, hiding is possible."""
+"""Which torch operations and which kernels a call used.
+
+It sits in the untrusted process: honest use is seen, hiding is possible.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,10 @@ from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from worker.runner.failures import plain
+
 MAX_OPERATIONS = 128
+MAX_FUNCTIONS = 64
 
 
 class OperationObserver(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -24,3 +30,28 @@ class OperationObserver(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self.operations.add(func._schema.name.replace("::", ".")[:100])
         operation: Callable[..., Any] = func
         return operation(*args, **(kwargs or {}))
+
+
+class LaunchObserver:
+    """Counts launches since ``begin``, and keeps the names of the functions that were launched."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        self.count = 0
+        self._names: set[str] = set()
+
+    def saw(self, kernel: Any) -> None:
+        """``kernel``, what ``triton.jit`` made, is launched."""
+        self.count += 1
+        if len(self._names) < MAX_FUNCTIONS:
+            self._names.add(function_name(kernel))
+
+    def functions(self) -> list[str]:
+        return sorted(self._names)
+
+
+def function_name(kernel: Any) -> str:
+    """The name of the function that a kernel was made of."""
+    return plain(str(getattr(kernel.fn, "__name__", "")), 100)
