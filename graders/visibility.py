@@ -6,20 +6,33 @@ Hidden ones show category and pass or fail. Staff see all.
 
 from __future__ import annotations
 
-from graders.report import CaseResult, Cause, Report
+import builtins
+
+from graders.report import Annotation, CaseResult, Cause, Param, Report
 from graders.verdict import CaseStatus, Visibility
 
 SHOWN_PARAMS = frozenset(
     {"exception", "line", "limit", "limit_s", "limit_mib", "limit_kib", "signal", "count", "total", "input", "tensor"}
-    | {"operation", "dtype", "needed_gb"}
+    | {"operation", "dtype", "needed_gb", "shape"}
 )
 """What a cause may say of a hinted case. Texts, indices and codes could carry data: the submission chooses them."""
+
+KNOWN_EXCEPTIONS = frozenset(
+    {name for name, thing in vars(builtins).items() if isinstance(thing, type) and issubclass(thing, BaseException)}
+    | {"OutOfMemoryError", "AcceleratorError", "LinAlgError", "BackendCompilerFailed", "Unsupported"}
+    | {"CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct", "InterpreterError"}
+    | {"OutOfResources", "PTXASError", "AutotunerError", "MLIRCompilationError"}
+)
+"""Exceptions of Python, torch and Triton. The name of any other is a text that the submission chooses."""
 
 RETOLD = frozenset(
     {"not_written", "partly_written", "outside_write", "input_changed", "exception", "exited"}
     | {"device_fault", "device_memory"}
 )
 """Sentences ``case.<name>`` with parameters beyond those, which ``case.hinted.<name>`` replaces."""
+
+NOT_COMPILED = frozenset({"syntax", "missing_entry", "not_callable", "signature", "kernel"})
+"""Sentences ``compile.<name>`` that tell what the submission says, which ``case.withheld.compile`` replaces."""
 
 
 def visible_case(case: CaseResult, *, staff: bool) -> CaseResult:
@@ -43,9 +56,13 @@ def visible_case(case: CaseResult, *, staff: bool) -> CaseResult:
 
 
 def visible_report(report: Report, *, staff: bool) -> Report:
-    """The report as the reader may see it."""
+    """The report as the reader may see it.
+
+    What ends a submission while it is measured comes from a process that has seen every test's data.
+    """
     if staff:
         return report
+    measured = report.environment.mode == "gpu" and bool(report.cases)
     shown = [visible_case(case, staff=False) for case in report.cases]
     told = {case.ordinal for case in shown if case.visibility is not Visibility.HIDDEN}
     diagnoses = [
@@ -55,11 +72,14 @@ def visible_report(report: Report, *, staff: bool) -> Report:
     ]
     named = {diagnosis.misconception for diagnosis in diagnoses}
     annotations = [
-        annotation
+        _visible_annotation(annotation)
         for annotation in report.annotations
         if annotation.key != "annotation.misconception" or annotation.params.get("misconception") in named
     ]
-    return report.model_copy(update={"cases": shown, "diagnoses": diagnoses, "annotations": annotations})
+    cause = _without_data(report.cause) if measured else _anonymous(report.cause)
+    return report.model_copy(
+        update={"cases": shown, "diagnoses": diagnoses, "annotations": annotations, "cause": cause}
+    )
 
 
 def hidden_passed(report: Report) -> tuple[int, int]:
@@ -71,13 +91,47 @@ def hidden_passed(report: Report) -> tuple[int, int]:
 
 
 def _without_data(cause: Cause | None) -> Cause | None:
-    """An exception's text could carry the data: its type and the student's line remain."""
+    """An exception's text could carry the data: its type, if it is a known one, and the student's line remain."""
     if cause is None:
         return None
     table, _, name = cause.key.partition(".")
-    key = f"case.hinted.{name}" if table == "case" and name in RETOLD else cause.key
-    params = {name: value for name, value in cause.params.items() if name in SHOWN_PARAMS}
-    return cause.model_copy(update={"key": key, "params": params})
+    key = cause.key
+    if table == "case" and name in RETOLD:
+        own = name == "exception" and not _is_known(cause.params)
+        key = "case.withheld.exception" if own else f"case.hinted.{name}"
+    elif table == "compile" and name in NOT_COMPILED:
+        key = "case.withheld.compile"
+    return cause.model_copy(update={"key": key, "params": _shown(cause.params)})
+
+
+def _shown(params: dict[str, Param]) -> dict[str, Param]:
+    known = _is_known(params)
+    return {name: value for name, value in params.items() if name in SHOWN_PARAMS and (name != "exception" or known)}
+
+
+def _is_known(params: dict[str, Param]) -> bool:
+    return params.get("exception") in KNOWN_EXCEPTIONS
+
+
+def _anonymous(cause: Cause | None) -> Cause | None:
+    """A test's exception, where this lane cannot judge it: not even its type."""
+    if cause is None or cause.key != "judge.lane_cannot":
+        return cause
+    return cause.model_copy(update={"params": {}})
+
+
+def _visible_annotation(annotation: Annotation) -> Annotation:
+    """A marker where a test that is not public ended: the line, and the exception's type if it is a known one."""
+    if annotation.key == "judge.lane_cannot":
+        return annotation.model_copy(update={"params": {}, "column": None, "end_line": None})
+    if annotation.key != "annotation.exception":
+        return annotation
+    if "exception" not in annotation.params:
+        key = "annotation.stopped"
+    else:
+        key = annotation.key if _is_known(annotation.params) else "annotation.own_exception"
+    shown = {"key": key, "params": _shown(annotation.params), "column": None, "end_line": None}
+    return annotation.model_copy(update=shown)
 
 
 def _pattern_only(case: CaseResult) -> object:

@@ -11,7 +11,7 @@ import graders
 from graders.catalogue import LOCALES, Catalogue, flatten, judge_catalogue
 from graders.compare import Pattern
 from graders.verdict import State, Verdict
-from graders.visibility import RETOLD, SHOWN_PARAMS
+from graders.visibility import NOT_COMPILED, RETOLD, SHOWN_PARAMS
 
 HERE = Path(graders.__file__).parent
 CATALOGUE = judge_catalogue()
@@ -81,3 +81,6 @@ def test_what_is_said_of_a_hinted_case_needs_no_data():
     assert beyond == RETOLD
     assert {key for key in KEYS if key.startswith("case.hinted.")} == {f"case.hinted.{name}" for name in RETOLD}
     assert all(CATALOGUE.fields(f"case.hinted.{name}", "en") <= SHOWN_PARAMS for name in RETOLD)
+    withheld = {key for key in KEYS if key.startswith("case.withheld.")}
+    assert all(CATALOGUE.fields(key, "en") <= SHOWN_PARAMS - {"exception"} for key in withheld)
+    assert all(f"compile.{name}" in KEYS for name in NOT_COMPILED)

@@ -13,6 +13,7 @@ from graders.report import (
     FirstMismatch,
     Message,
     Mismatch,
+    Param,
     Performance,
     PerformanceStatus,
     Report,
@@ -20,7 +21,7 @@ from graders.report import (
     Timeline,
 )
 from graders.verdict import CaseStatus, State, Verdict, Visibility
-from graders.visibility import hidden_passed, visible_case, visible_report
+from graders.visibility import NOT_COMPILED, hidden_passed, visible_case, visible_report
 
 MISMATCH = Mismatch(
     count=3,
@@ -108,6 +109,55 @@ def test_a_hinted_case_shows_the_kind_of_error_and_not_the_data():
     assert shown.mismatch == Mismatch(count=3, total=8, pattern="pattern.rows")
     assert shown.stdout is None
     assert (shown.name, shown.misconception) == ("far_rows", "int32_rows")
+
+
+def test_the_name_of_an_exception_of_its_own_is_withheld():
+    """It could be made of the data."""
+    own = Cause(key="case.exception", params={"exception": "Saw3f800000", "line": 7, "message": ""})
+    shown = visible_case(failed(Visibility.HINTED, own), staff=False)
+    assert shown.cause == Cause(key="case.withheld.exception", params={"line": 7})
+
+
+@pytest.mark.parametrize("name", sorted(NOT_COMPILED))
+def test_what_a_test_says_of_compiling_is_withheld(name: str):
+    said = Cause(key=f"compile.{name}", params={"name": "x", "got": "x", "expected": "x", "message": "x", "line": 7})
+    shown = visible_case(failed(Visibility.HINTED, said), staff=False)
+    assert shown.cause == Cause(key="case.withheld.compile", params={"line": 7})
+
+
+@pytest.mark.parametrize(
+    ("params", "key"),
+    [
+        ({"exception": "ValueError", "line": 7}, "annotation.exception"),
+        ({"exception": "Saw3f800000", "line": 7}, "annotation.own_exception"),
+        ({"line": 7}, "annotation.stopped"),
+    ],
+)
+def test_a_marker_names_known_exceptions_alone(params: dict[str, Param], key: str):
+    marker = Annotation(
+        key="annotation.exception", params=params, line=7, column=77, end_line=777, severity=Severity.ERROR
+    )
+    report = report_of(failed(Visibility.HINTED)).model_copy(update={"annotations": [marker]})
+    (shown,) = visible_report(report, staff=False).annotations
+    assert (shown.key, shown.column, shown.end_line) == (key, None, None)
+    assert shown.params.get("exception") in (None, "ValueError")
+    assert visible_report(report, staff=True).annotations == [marker]
+
+
+def test_what_is_raised_while_measured_is_told_as_of_a_hinted_test():
+    report = report_of(failed(Visibility.PUBLIC))
+    environment = report.environment.model_copy(update={"mode": "gpu"})
+    measured = report.model_copy(update={"cause": RAISED, "environment": environment})
+    told = visible_report(measured, staff=False).cause
+    assert told == Cause(key="case.hinted.exception", params={"exception": "ValueError", "line": 7})
+    unmeasured = report.model_copy(update={"cause": RAISED})
+    assert visible_report(unmeasured, staff=False).cause == RAISED, "what no test's data has reached is told whole"
+
+
+def test_what_the_lane_cannot_judge_is_not_named():
+    cannot = Cause(key="judge.lane_cannot", params={"exception": "Saw3f800000"})
+    report = report_of(failed(Visibility.PUBLIC)).model_copy(update={"cause": cannot})
+    assert visible_report(report, staff=False).cause == Cause(key="judge.lane_cannot")
 
 
 def test_a_hint_survives_what_is_withheld():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 
@@ -32,14 +33,25 @@ def judge_call(drill: Drill, call: Call, collected: Collected, returned: Returne
     mismatch = next((found for got, right in pairs if (found := compare(got, right, drill.policy))), None)
     forbidden = sorted(set(returned.operations) - set(drill.manifest.operations.allowed))
     if forbidden:
-        cause: Cause | None = Cause(key="policy.operation", params={"operation": forbidden[0]})
-        return Judgement(Verdict.POLICY_VIOLATION, cause, mismatch, expected)
+        return Judgement(Verdict.POLICY_VIOLATION, of_operation(forbidden[0]), mismatch, expected)
     cause = _fact(collected, returned, mismatch) or (_changed(collected) if guards_inputs else None)
     if cause is not None:
         return Judgement(Verdict.WRONG_ANSWER, cause, mismatch, expected)
     if returned.launches == 0 and any(out.numel() for out in collected.outs):
         return Judgement(Verdict.POLICY_VIOLATION, Cause(key="policy.no_kernel"), None, expected)
     return Judgement(Verdict.ACCEPTED, None, None, expected)
+
+
+def of_operation(name: str) -> Cause:
+    """A name that torch does not know is a text that the submission chooses: it could carry the data."""
+    if name.replace(".", "::", 1) in _torch_operations():
+        return Cause(key="policy.operation", params={"operation": name})
+    return Cause(key="policy.own_operation", params={"name": name})
+
+
+@cache
+def _torch_operations() -> frozenset[str]:
+    return frozenset(schema.name for schema in torch._C._jit_get_all_schemas())
 
 
 def _fact(collected: Collected, returned: Returned, mismatch: Mismatch | None) -> Cause | None:

@@ -37,8 +37,10 @@ class Stopped:
         )
 
 
-def from_failure(failure: Failure, signature: str) -> Stopped:
-    """The verdict on what a runner said went wrong."""
+def from_failure(failure: Failure, signature: str, lines: int | None = None) -> Stopped:
+    """The verdict on what a runner said went wrong in a source of ``lines`` lines: a place beyond them is none."""
+    if lines is not None and max(failure.line or 0, failure.end_line or 0) > lines + 1:
+        failure = failure.model_copy(update={"line": None, "column": None, "end_line": None})
     line = failure.line or 0
     match failure.kind:
         case "syntax":
