@@ -5,55 +5,27 @@ M is kept small on the interpreter, which takes more than a millisecond a progra
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import torch
 
 from graders.cases import Case
-from graders.inputs import destination, strided, transposed
-from graders.memory import Call, Decoy, Draw, Operand
-from graders.verdict import Lane
-
-INF = float("inf")
-HUGE_STRIDE = 2**30 + 16
-"""Row 2 begins at 2^31 + 32, where 32-bit offsets have wrapped; the stride itself still fits 32 bits."""
-
-WRAPPED = 2 * HUGE_STRIDE - 2**32
-"""Where a 32-bit product puts row 2: before the first row."""
-
-GPU_ONLY = frozenset({Lane.GPU})
-
-Values = Callable[[Draw], torch.Tensor]
-Place = Callable[[torch.Tensor], Operand]
-
-
-def case(
-    name: str,
-    category: str,
-    values: Values,
-    place: Place = strided,
-    *,
-    dtype: str = "float32",
-    out_stride: int | None = None,
-    out_lead: int = 0,
-    **options: object,
-) -> Case:
-    """A case that places ``values`` by ``place`` and asks for an ``out`` with rows ``out_stride`` apart."""
-
-    def make(draw: Draw) -> Call:
-        x = place(values(draw).to(getattr(torch, dtype)))
-        return Call((x,), (destination(x, row_stride=out_stride, lead=out_lead),))
-
-    return Case(name, category, make, dtype=dtype, **options)  # type: ignore[arg-type]
-
-
-def normal(rows: int, columns: int, mean: float = 0.0, std: float = 1.0, *, gpu_rows: int | None = None) -> Values:
-    return lambda draw: draw.normal(draw.rows(gpu_rows or rows, rows), columns, mean=mean, std=std)
-
-
-def uniform(rows: int, columns: int, low: float, high: float) -> Values:
-    return lambda draw: draw.uniform(rows, columns, low=low, high=high)
+from graders.inputs import transposed
+from graders.memory import Draw
+from graders.rows import (
+    GPU_ONLY,
+    HUGE_STRIDE,
+    INF,
+    WRAPPED,
+    Values,
+    case,
+    except_rows,
+    late_start,
+    normal,
+    rising,
+    spaced,
+    uniform,
+    windows,
+    with_decoy,
+)
 
 
 def small_numbers(draw: Draw) -> torch.Tensor:
@@ -88,38 +60,9 @@ def near_minus_1e30(draw: Draw) -> torch.Tensor:
     return x
 
 
-def except_rows(values: Values, *rows: int) -> Values:
-    """The given rows are all -inf."""
-
-    def changed(draw: Draw) -> torch.Tensor:
-        x = values(draw)
-        x[list(rows)] = -INF
-        return x
-
-    return changed
-
-
-def rising(rows: int, columns: int) -> Values:
-    """The further along the row, the larger: the maximum comes late."""
-    ramp = torch.linspace(0.0, 20.0, columns)
-    return lambda draw: draw.normal(rows, columns, std=0.5) + ramp.to(draw.device)
-
-
 def causal(draw: Draw) -> torch.Tensor:
     """Row i sees columns 0 to i."""
     return draw.normal(16, 16).masked_fill(torch.ones(16, 16, device=draw.device).triu(1).bool(), -INF)
-
-
-def late_start(rows: int, columns: int) -> Values:
-    """The first and the last row begin with a long stretch of -inf, and all of them rise."""
-
-    def values(draw: Draw) -> torch.Tensor:
-        x = rising(rows, columns)(draw)
-        x[0, : columns // 2 + draw.integer(0, columns // 4)] = -INF
-        x[-1, : columns - draw.integer(1, 32)] = -INF
-        return x
-
-    return values
 
 
 def one_finite(draw: Draw) -> torch.Tensor:
@@ -133,24 +76,6 @@ def one_finite(draw: Draw) -> torch.Tensor:
 def scattered_inf(draw: Draw) -> torch.Tensor:
     x = draw.normal(3, 781, std=3.0)
     return x.masked_fill(draw.uniform(3, 781, low=0.0, high=1.0) < 0.4, -INF)
-
-
-def windows(rows: int, columns: int) -> Values:
-    """Rows that each begin one further into a single random sequence: a huge matrix out of little memory.
-
-    Without a GPU it is only compiled for, which takes no more than a row.
-    """
-    return lambda draw: draw.normal(draw.rows(rows, 1) + columns - 1, dtype=torch.float16).unfold(0, columns, 1)
-
-
-def with_decoy(values: torch.Tensor) -> Operand:
-    """Rows 2^30+16 apart; where a wrapped offset looks for row 2 lies row 1 backwards."""
-    decoy = Decoy(WRAPPED, values[1].flip(0))
-    return strided(values, row_stride=HUGE_STRIDE, lead=-WRAPPED, decoys=(decoy,))
-
-
-def spaced(row_stride: int, column_stride: int = 1, offset: int = 0) -> Place:
-    return partial(strided, row_stride=row_stride, column_stride=column_stride, offset=offset)
 
 
 CASES: tuple[Case, ...] = (

@@ -1,0 +1,127 @@
+"""Mistakes of addressing that every drill over rows meets: what is known of a call, and what each would leave.
+
+``compute`` is what the drill does to the rows of a float64 matrix. A model gives the outputs as
+``graders.misconception`` wants them: float64, NaN where nothing would be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from graders.memory import Call, Layout
+
+NAN = float("nan")
+LARGEST_MODELLED = 1 << 24
+"""Elements above which a model costs more than it tells."""
+
+Compute = Callable[[torch.Tensor], torch.Tensor]
+Predicate = Callable[[Call], bool]
+
+
+# What is known of a call
+
+
+def x_of(call: Call) -> torch.Tensor:
+    return call.inputs[0].values.double()
+
+
+def layouts(call: Call) -> tuple[Layout, Layout]:
+    """Where x and out lie."""
+    return call.inputs[0].layout, call.outs[0].layout
+
+
+def shape(call: Call) -> tuple[int, int]:
+    rows, columns = call.outs[0].layout.shape
+    return rows, columns
+
+
+def modelled(predicate: Predicate) -> Predicate:
+    return lambda call: call.outs[0].layout.view_numel <= LARGEST_MODELLED and predicate(call)
+
+
+def loaded(call: Call, row_stride: int, column_stride: int) -> torch.Tensor:
+    """x as read with these strides, NaN outside of its storage."""
+    rows, columns = shape(call)
+    device = call.storages[0].device
+    row, column = torch.arange(rows, device=device)[:, None], torch.arange(columns, device=device)
+    return call.gather(0, row * row_stride + column * column_stride)
+
+
+def stored(call: Call, y: torch.Tensor, row_stride: int) -> torch.Tensor:
+    """What out holds after ``y`` was written with rows ``row_stride`` apart, the last row last."""
+    (rows, columns), right = y.shape, call.outs[0].layout.strides[0]
+    if row_stride == right:
+        return y
+    row, column = torch.arange(rows, device=y.device)[:, None], torch.arange(columns, device=y.device)
+    address = row * right + column
+    writer = (address // row_stride).clamp(max=rows - 1)
+    source = address - writer * row_stride
+    return torch.where(source < columns, y[writer, source.clamp(max=columns - 1)], NAN)
+
+
+def wrapped(offset: int) -> int:
+    """An offset as a 32-bit product gives it."""
+    return (offset + 2**31) % 2**32 - 2**31
+
+
+# The models
+
+
+def contiguous_rows(
+    call: Call, compute: Compute, columns_too: bool, x_too: bool, out_too: bool
+) -> tuple[torch.Tensor, ...]:
+    """Rows taken to be N apart."""
+    x, out = layouts(call)
+    columns = shape(call)[1]
+    values = loaded(call, columns, 1 if columns_too else x.strides[1]) if x_too else x_of(call)
+    return (stored(call, compute(values), columns if out_too else out.strides[0]),)
+
+
+def contiguous_columns(call: Call, compute: Compute) -> tuple[torch.Tensor, ...]:
+    """Neighbours taken to be 1 apart."""
+    x, _ = layouts(call)
+    return (compute(loaded(call, x.strides[0], 1)),)
+
+
+def out_like_x(call: Call, compute: Compute) -> tuple[torch.Tensor, ...]:
+    """out written with the row stride of x."""
+    x, _ = layouts(call)
+    return (stored(call, compute(x_of(call)), x.strides[0]),)
+
+
+def int32_rows(call: Call, compute: Compute, x_too: bool, out_too: bool) -> tuple[torch.Tensor, ...]:
+    """Row offsets that wrap at 32 bits."""
+    x, out = layouts(call)
+    rows, columns = shape(call)
+    values = x_of(call)
+    if x_too:
+        column = torch.arange(columns, device=call.storages[0].device) * x.strides[1]
+        values = torch.stack([call.gather(0, wrapped(row * x.strides[0]) + column) for row in range(rows)])
+    y = compute(values)
+    lost = [row for row in range(rows) if out_too and wrapped(row * out.strides[0]) != row * out.strides[0]]
+    y[lost] = NAN
+    return (y,)
+
+
+# When each can make a difference
+
+
+def rows_apart(call: Call) -> bool:
+    x, out = layouts(call)
+    rows, columns = shape(call)
+    return rows > 1 and (x.strides != (columns, 1) or out.strides[0] != columns)
+
+
+def columns_apart(call: Call) -> bool:
+    return layouts(call)[0].strides[1] != 1 and shape(call)[1] > 1
+
+
+def strides_differ(call: Call) -> bool:
+    x, out = layouts(call)
+    return shape(call)[0] > 1 and x.strides[0] != out.strides[0]
+
+
+def beyond_32_bits(call: Call) -> bool:
+    return any((shape(call)[0] - 1) * layout.strides[0] >= 2**31 for layout in layouts(call))
