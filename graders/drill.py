@@ -86,7 +86,7 @@ def load_drill(root: Path, slug: str) -> Drill:
         misconceptions=_tuple_of(Misconception, mistakes, "MISCONCEPTIONS", "misconceptions.py"),
         oracle=_as_tuple(_function(numerics, "oracle", oracle_file)),
         entry_point=_function(numerics, manifest.entry_point.name, oracle_file),
-        policy=_policy(manifest),
+        policy=policy_for(manifest.tolerance),
         catalogue=judge_catalogue().extended({locale: _text(folder, f"sentences.{locale}.toml") for locale in LOCALES}),
         folder=folder,
         reference=oracle_file,
@@ -114,13 +114,6 @@ def _shapes(manifest: Manifest, folder: Path) -> tuple[TimedShape, ...]:
     if not shapes:
         raise DrillError("performance.py: SHAPES is empty, but drill.toml has points for performance")
     return shapes
-
-
-def _policy(manifest: Manifest) -> Policy:
-    try:
-        return policy_for(manifest.tolerance)
-    except ManifestError as error:
-        raise DrillError(f"drill.toml: {error}") from error
 
 
 def _text(folder: Path, name: str) -> str:

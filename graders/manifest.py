@@ -4,22 +4,58 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from graders.limits import Limits, LimitsOverride
+from graders.toml_places import error_line, line_of
 from graders.verdict import Lane, Visibility
+
+FORMAT = 1
+"""The one format of drill.toml that there is so far."""
 
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$", max_length=64)]
 
 
+class ProblemKind(StrEnum):
+    SYNTAX = "syntax"
+    FORMAT = "format"
+    UNKNOWN_KEY = "unknown_key"
+    VALUE = "value"
+
+
+@dataclass(frozen=True)
+class ManifestProblem:
+    """One thing wrong with a ``drill.toml``. ``key`` is dotted; ``near`` is the known name that an unknown is near to;
+    ``line`` counts from 1 and is None where the text does not tell."""
+
+    kind: ProblemKind
+    key: str
+    reason: str
+    near: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        if self.kind is ProblemKind.SYNTAX:
+            return self.reason
+        return f"{self.key}: {self.reason}" + (f" (did you mean {self.near!r}?)" if self.near else "")
+
+
 class ManifestError(ValueError):
-    """A manifest that cannot be used; the message names the key and the reason."""
+    """A manifest that cannot be used; the message names each key and the reason, ``problems`` has them one by one."""
+
+    def __init__(self, message: str, problems: tuple[ManifestProblem, ...] = ()) -> None:
+        super().__init__(message)
+        self.problems = problems
 
 
 class _Table(BaseModel):
+    """A table of drill.toml: what nobody reads is refused, so that a misspelt key cannot go unnoticed."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
@@ -36,9 +72,9 @@ class Localised(_Table):
 class EntryPoint(_Table):
     """The function that is called as ``name(*inputs, *outputs)`` and returns nothing."""
 
-    name: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
-    inputs: list[str] = Field(min_length=1)
-    outputs: list[str] = Field(min_length=1)
+    name: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="A function of the submission.")
+    inputs: list[str] = Field(min_length=1, description="Names of the input tensors, in order.")
+    outputs: list[str] = Field(min_length=1, description="Names of the output tensors, which follow the inputs.")
 
     @property
     def parameters(self) -> list[str]:
@@ -50,28 +86,44 @@ class EntryPoint(_Table):
         return f"{self.name}({arguments}) -> None"
 
 
+PolicyName = Literal["one_rounding", "one_rounding_and_absolute"]
+
+
 class Tolerance(_Table):
     """A policy of ``graders.tolerance`` with its parameters and why it fits."""
 
-    policy: str
-    relative: float = Field(gt=0)
-    reason: str = Field(min_length=1)
+    policy: PolicyName
+    relative: float = Field(gt=0, lt=1, description="Allowed error, as a fraction of the right value.")
+    absolute: float | None = Field(
+        None, gt=0, description="For one_rounding_and_absolute: allowed besides, whatever the right value."
+    )
+    reason: str = Field(min_length=1, description="Why right kernels meet it and wrong ones do not.")
+
+    @model_validator(mode="after")
+    def _absolute_where_it_counts(self) -> Self:
+        if (self.absolute is not None) != (self.policy == "one_rounding_and_absolute"):
+            raise ValueError("absolute belongs to the policy one_rounding_and_absolute, and to no other")
+        return self
 
 
 class Category(_Table):
     """A group of hidden tests that share points and visibility."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
-    points: float = Field(gt=0)
-    visibility: Visibility
+    points: float = Field(gt=0, description="Shared equally by its tests.")
+    visibility: Visibility = Field(description="What students are told of its tests.")
     title: Localised
 
 
 class PerformancePart(_Table):
+    """Points for speed, measured on a GPU at the shapes of ``performance.py``."""
+
     points: float = Field(gt=0)
 
 
 class LimitsTable(_Table):
+    """What a grading may use, where the drill asks for other than the default."""
+
     gpu: LimitsOverride = LimitsOverride()
     interpreter: LimitsOverride = LimitsOverride()
 
@@ -79,13 +131,13 @@ class LimitsTable(_Table):
 class Operations(_Table):
     """The torch operations that a submission may use: the work itself is for its kernels."""
 
-    allowed: list[str]
+    allowed: list[str] = Field(description="Base names, such as aten.empty_like, whatever the overload.")
 
 
 class Manifest(_Table):
     """A drill's manifest, validated."""
 
-    format: Literal[1]
+    format: Literal[1] = Field(description="The version of this file's form.")
     slug: Slug
     title: Localised
     summary: Localised
@@ -129,19 +181,40 @@ def parse_manifest(text: str) -> Manifest:
     try:
         return Manifest.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise ManifestError(f"drill.toml is not valid TOML: {error}") from error
+        problem = ManifestProblem(ProblemKind.SYNTAX, "", str(error), line=error_line(error))
+        raise ManifestError(f"drill.toml is not valid TOML: {error}", (problem,)) from error
     except ValidationError as error:
-        raise ManifestError("; ".join(_describe(item) for item in error.errors())) from error
+        problems = tuple(_problem(item, text) for item in error.errors())
+        raise ManifestError("; ".join(map(str, problems)), problems) from error
 
 
-def _describe(item: ErrorDetails) -> str:
-    where = ".".join(str(part) for part in item["loc"]) or "drill.toml"
+def manifest_schema() -> dict[str, Any]:
+    """The JSON schema of ``drill.toml``, for editors."""
+    schema = Manifest.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "drill.toml"}
+
+
+def _problem(item: ErrorDetails, text: str) -> ManifestProblem:
+    location = item["loc"]
+    key, line = ".".join(str(part) for part in location) or "drill.toml", line_of(text, location)
     if item["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(str(item["loc"][-1]), _known_keys(), n=1)
-        return f"{where}: unknown key" + (f" (did you mean {near[0]!r}?)" if near else "")
-    return f"{where}: {item['msg']}"
+        near = difflib.get_close_matches(str(location[-1]), _known_keys(location), n=1)
+        return ManifestProblem(ProblemKind.UNKNOWN_KEY, key, "unknown key", near[0] if near else None, line)
+    if location == ("format",):
+        return ManifestProblem(ProblemKind.FORMAT, key, f"{item['input']!r} is not {FORMAT}", line=line)
+    return ManifestProblem(ProblemKind.VALUE, key, item["msg"].removeprefix("Value error, "), line=line)
 
 
-def _known_keys() -> list[str]:
-    tables = (Manifest, EntryPoint, Tolerance, Category, PerformancePart, LimitsTable, LimitsOverride, Operations)
-    return sorted({name for table in tables for name in table.model_fields})
+def _known_keys(location: tuple[int | str, ...]) -> list[str]:
+    """The keys of the table that holds the key at ``location``."""
+    table: type[BaseModel] = Manifest
+    for part in location[:-1]:
+        if isinstance(part, str):
+            table = _table_within(table.model_fields[part].annotation)
+    return sorted(table.model_fields)
+
+
+def _table_within(annotation: Any) -> type[BaseModel]:
+    """The table of ``Table``, ``Table | None`` or ``list[Table]``."""
+    candidates = (annotation, *get_args(annotation))
+    return next(item for item in candidates if isinstance(item, type) and issubclass(item, BaseModel))

@@ -1,19 +1,18 @@
 """How far an output may be from the oracle's: named policies, each with the reason why right kernels meet it.
 
-No policy has a fixed absolute tolerance: softmax values are about 1/N, so that at large N an output of
-zeros would pass any of them. A policy is itself tested: known-wrong answers must fail it, and right
-kernels with other orders of summation must pass it.
+A fixed absolute tolerance is for results that cancel, such as sums over both signs, and for nothing else: softmax
+values are about 1/N, so that at large N an output of zeros would pass any. A drill's policy is itself tested, in
+``graders.soundness``: known-wrong answers must fail it, right ones with other orders of summation must pass it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 
-from graders.manifest import ManifestError, Tolerance
+from graders.manifest import Tolerance
 
 _EXPONENT_BITS = 0x7FF0_0000_0000_0000
 
@@ -60,11 +59,19 @@ def ulp(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return power.clamp_(min=info.tiny).mul_(info.eps)
 
 
-_POLICIES: dict[str, Callable[[float], Policy]] = {"one_rounding": OneRounding}
+@dataclass(frozen=True)
+class OneRoundingAndAbsolute:
+    """``OneRounding``, and ``absolute`` besides."""
+
+    relative: float
+    absolute: float
+
+    def bound(self, expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        return OneRounding(self.relative).bound(expected, dtype).add_(self.absolute)
 
 
 def policy_for(tolerance: Tolerance) -> Policy:
-    """The policy that a manifest names. Raises ManifestError when there is none of that name."""
-    if tolerance.policy not in _POLICIES:
-        raise ManifestError(f"tolerance.policy: {tolerance.policy!r} is not one of {', '.join(sorted(_POLICIES))}")
-    return _POLICIES[tolerance.policy](tolerance.relative)
+    """The policy that a manifest names."""
+    if tolerance.absolute is not None:
+        return OneRoundingAndAbsolute(tolerance.relative, tolerance.absolute)
+    return OneRounding(tolerance.relative)

@@ -121,7 +121,7 @@ SECOND_CATEGORY = (
 REFUSED = [
     (replaced("drill.toml", 'slug = "tiny"', 'slug = "other"'), "drill.toml: slug is 'other'"),
     (replaced("drill.toml", "format = 1", "format = 2"), "drill.toml: format"),
-    (replaced("drill.toml", "one_rounding", "close"), "drill.toml: tolerance.policy: 'close'"),
+    (replaced("drill.toml", "one_rounding", "close"), "drill.toml: tolerance.policy: Input should be 'one_rounding'"),
     (replaced("drill.toml", '{ name = "basic"', SECOND_CATEGORY), "drill.toml: category 'more' has no case"),
     (replaced("cases.py", '"one", "basic"', '"one", "speed"'), "cases.py: case 'one' is of category 'speed'"),
     (replaced("cases.py", 'Case("one", "basic", make)', SECOND_CASE), "cases.py: two cases are named 'one'"),

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from pydantic import ValidationError
 
 from graders.compare import compare
-from graders.manifest import ManifestError, Tolerance
-from graders.tolerance import OneRounding, policy_for, ulp
+from graders.manifest import Tolerance
+from graders.tolerance import OneRounding, OneRoundingAndAbsolute, policy_for, ulp
 
 POLICY = OneRounding(2e-5)
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
@@ -151,7 +152,27 @@ def test_ulp_is_the_distance_to_the_next_number(dtype: torch.dtype):
     assert torch.equal(ulp(values.double(), dtype), step)
 
 
+def test_an_absolute_part_is_added_to_the_bound():
+    y = torch.tensor([0.0, 1e-6, 100.0], dtype=torch.float64)
+    both = OneRoundingAndAbsolute(2e-5, 1e-4)
+    assert torch.equal(both.bound(y, torch.float32), POLICY.bound(y, torch.float32) + 1e-4)
+
+
 def test_policies_go_by_name():
     assert policy_for(Tolerance(policy="one_rounding", relative=1e-4, reason="r")) == OneRounding(1e-4)
-    with pytest.raises(ManifestError, match="'close' is not one of one_rounding"):
-        policy_for(Tolerance(policy="close", relative=1e-4, reason="r"))
+    both = Tolerance(policy="one_rounding_and_absolute", relative=1e-4, absolute=1e-6, reason="r")
+    assert policy_for(both) == OneRoundingAndAbsolute(1e-4, 1e-6)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"policy": "close"},
+        {"policy": "one_rounding", "absolute": 1e-6},
+        {"policy": "one_rounding_and_absolute"},
+        {"policy": "one_rounding", "relative": 1.5},
+    ],
+)
+def test_a_tolerance_that_says_nothing_is_refused(table: dict[str, object]):
+    with pytest.raises(ValidationError):
+        Tolerance.model_validate({"relative": 1e-4, "reason": "r"} | table)
