@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -40,13 +41,49 @@ def package() -> Package:
     return Package.from_tree("t2_softmax")
 
 
+@contextmanager
+def running(standby: dict[str, int]) -> Iterator[Supervisor]:
+    """A supervisor with so many runners on standby."""
+    post = choose_post("gpu", "auto")
+    supervisor = Supervisor(Lane.GPU, standby, sandboxed=post.sandbox.sandboxed)
+    try:
+        supervisor.warm_up()
+        yield supervisor
+    finally:
+        supervisor.close()
+
+
 @pytest.fixture(scope="session")
 def supervisor() -> Iterator[Supervisor]:
-    post = choose_post("gpu", "auto")
-    supervisor = Supervisor(Lane.GPU, STANDBY[Lane.GPU], sandboxed=post.sandbox.sandboxed)
-    supervisor.warm_up()
-    yield supervisor
-    supervisor.close()
+    with running(STANDBY[Lane.GPU]) as supervisor:
+        yield supervisor
+
+
+def grade_with(
+    supervisor: Supervisor,
+    package: Package,
+    source: str,
+    limits: Mapping[str, object],
+    *,
+    measure: bool,
+    listener: Silent | None = None,
+) -> Report:
+    """Grade ``source`` on the GPU."""
+    base = package.manifest.limits_for(Lane.GPU)
+    job = Job(
+        id="gpu",
+        slug=package.slug,
+        version=1,
+        digest=package.digest,
+        attempt=1,
+        source=source,
+        seed=secrets.token_hex(16),
+        lane=Lane.GPU,
+        limits=base.model_copy(update={"case_s": 5.0, **limits}),
+        sandbox="A",
+        measure=measure,
+    )
+    return supervisor.grade(job, package.to_zip(), listener or Silent())
 
 
 @pytest.fixture
@@ -54,20 +91,6 @@ def grade(supervisor: Supervisor, package: Package) -> Grade:
     """``grade(source, measure=False, listener=None, **limits)`` on the GPU."""
 
     def run(source: str, *, measure: bool = False, listener: Silent | None = None, **limits: object) -> Report:
-        base = package.manifest.limits_for(Lane.GPU)
-        job = Job(
-            id="gpu",
-            slug=package.slug,
-            version=1,
-            digest=package.digest,
-            attempt=1,
-            source=source,
-            seed=secrets.token_hex(16),
-            lane=Lane.GPU,
-            limits=base.model_copy(update={"case_s": 5.0, **limits}),
-            sandbox="A",
-            measure=measure,
-        )
-        return supervisor.grade(job, package.to_zip(), listener or Silent())
+        return grade_with(supervisor, package, source, limits, measure=measure, listener=listener)
 
     return run

@@ -14,27 +14,17 @@ from typing import Any
 import pytest
 
 from graders.package import Package
+from tests.hostile.judged import reduced
 from tests.worker.conftest import package, supervisor
 
 __all__ = ["naive", "package", "reduced_package", "supervisor"]
-
-A_FEW_CASES = b"""
-_kept = {}
-for _case in CASES:
-    _of_category = _kept.setdefault(_case.category, [])
-    if len(_of_category) < (2 if _case.category == "basic" else 1) or _case.calls > 1:
-        _of_category.append(_case)
-CASES = tuple(_case for _of_category in _kept.values() for _case in _of_category)
-"""
-"""Two basic ones, one of each other category, and those of several calls."""
 
 Naive = Callable[[Path], dict[str, Any]]
 
 
 @pytest.fixture(scope="session")
 def reduced_package(package: Package) -> Package:
-    cases = "graders/t2_softmax/cases.py"
-    return Package(package.slug, package.files | {cases: package.files[cases] + A_FEW_CASES})
+    return reduced(package)
 
 
 @pytest.fixture(scope="session")
@@ -48,10 +38,11 @@ def naive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Naive]:
     ) as zygote:
         assert zygote.stdin is not None
         assert zygote.stdout is not None
+        answers = zygote.stdout
 
         def grade(path: Path) -> dict[str, Any]:
             print(path, file=zygote.stdin, flush=True)
-            ended = json.loads(zygote.stdout.readline())
+            ended = json.loads(answers.readline())
             lines = ended["stdout"].splitlines()
             result = json.loads(lines[-1]) if lines and lines[-1].startswith("{") else {}
             return {"returncode": ended["returncode"], **result}

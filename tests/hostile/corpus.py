@@ -4,6 +4,9 @@
 ``# expect`` (the verdicts that the judge may give) and ``# naive`` (whether a naive grader is fooled, and about what)
 stand in every file. ``# accepted`` says why a submission may be accepted all the same; ``# points: none`` promises
 that it gets none; ``# limits`` and ``# cases: all`` say what it needs to show its trick.
+
+``# expect on gpu`` stands where a GPU tells another verdict than the interpreter; ``# one lane because`` where a trick
+exists in one of them alone; ``# clock`` where it is about speed: the ways in which its measurement may end.
 """
 
 from __future__ import annotations
@@ -11,10 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from graders.verdict import Verdict
+from graders.report import PerformanceStatus
+from graders.verdict import Lane, Verdict
 
 REQUIRED = {"does", "exploit", "lane", "expect", "naive"}
-OPTIONAL = {"accepted", "points", "limits", "cases"}
+OPTIONAL = {"accepted", "points", "limits", "cases", "expect on gpu", "one lane because", "clock"}
 
 FOLDER = Path(__file__).with_name("submissions")
 
@@ -39,7 +43,6 @@ NOT_EXPRESSIBLE = {
     86: "the reference is not in the sandbox; resubmitting somebody's file is no matter of the judge",
     87: "the drill does not forbid what the language offers",
     89: "what a harness does to the cache: tests of the timing",
-    90: "what a harness does to its clocks: tests of the timing",
 }
 """Mechanisms of the catalogue without a submission, and why."""
 
@@ -73,9 +76,21 @@ class Hostile:
     def lane(self) -> str:
         return self.header["lane"]
 
+    def runs_in(self, lane: Lane) -> bool:
+        return self.lane in ("both", lane.value)
+
+    def expected_in(self, lane: Lane) -> set[Verdict]:
+        """The verdicts that the judge may give there."""
+        expected = self.header["expect"]
+        if lane is Lane.GPU:
+            expected = self.header.get("expect on gpu", expected)
+        return {Verdict(name) for name in expected.split("|")}
+
     @property
-    def expected(self) -> set[Verdict]:
-        return {Verdict(name) for name in self.header["expect"].split("|")}
+    def clock(self) -> set[PerformanceStatus]:
+        """How its measurement may end; empty where speed is not its matter."""
+        names = self.header.get("clock", "")
+        return {PerformanceStatus(name) for name in names.split("|") if name}
 
     @property
     def accepted_because(self) -> str | None:
@@ -92,7 +107,7 @@ class Hostile:
     @property
     def limits(self) -> dict[str, float]:
         pairs = (pair.split("=") for pair in self.header.get("limits", "").split())
-        return {name: float(value) for name, value in pairs}
+        return {name: float(value) if name.endswith("_s") else int(value) for name, value in pairs}
 
     @property
     def fools_about(self) -> str | None:

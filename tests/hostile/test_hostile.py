@@ -9,35 +9,21 @@ import pytest
 
 from graders.package import Package
 from graders.report import Report
-from graders.verdict import Verdict, Visibility
+from graders.verdict import Lane, Verdict, Visibility
 from graders.visibility import visible_report
 from tests.faults import RIGHT
 from tests.hostile.conftest import Naive
 from tests.hostile.corpus import CATALOGUE, NOT_EXPRESSIBLE, OPTIONAL, REQUIRED, Hostile, corpus
-from tests.processes import named, wait_until
+from tests.hostile.judged import BETWEEN_CHECKS, LEAKED, assert_withstood, honest_version
 from tests.worker.conftest import Quiet, make_job
 from worker.supervisor.supervisor import Supervisor
 
 CORPUS = corpus()
+HERE = [hostile for hostile in CORPUS if hostile.runs_in(Lane.INTERPRETER)]
 WRONG = "def softmax(x, out):\n    out.fill_(7.0)\n"
 
 CASE_S, GRADING_S = 8.0, 90.0
 """Enough for all but those that wait for ever, which ask for less."""
-
-BETWEEN_CHECKS = 16
-"""Hostile gradings after which a right kernel must still be accepted."""
-
-MARK = "hostile-child"
-"""What processes call themselves that try to survive."""
-
-DEATH_S = 2.0
-"""How long they may take to die."""
-
-
-def params(submissions: list[Hostile]) -> list[Any]:
-    return [
-        pytest.param(item, id=item.name, marks=[pytest.mark.gpu] if item.lane == "gpu" else []) for item in submissions
-    ]
 
 
 def grade(supervisor: Supervisor, package: Package, source: str, **limits: float) -> Report:
@@ -50,12 +36,20 @@ def test_a_header_says_what_must_happen(hostile: Hostile) -> None:
     assert hostile.header.keys() >= REQUIRED
     assert hostile.header.keys() <= REQUIRED | OPTIONAL
     assert hostile.lane in ("interpreter", "gpu", "both")
-    assert hostile.expected
+    assert ("one lane because" in hostile.header) == (hostile.lane != "both")
+    expected = set().union(*(hostile.expected_in(lane) for lane in Lane if hostile.runs_in(lane)))
+    assert expected
     assert hostile.fools_about or hostile.header["naive"].startswith("not expressible because ")
-    assert (Verdict.ACCEPTED in hostile.expected) == (hostile.accepted_because is not None), "reasons are for accepted"
+    assert (Verdict.ACCEPTED in expected) == (hostile.accepted_because is not None), "reasons are for accepted"
     if hostile.accepted_because is not None:
         assert hostile.accepted_because == "residual" or hostile.accepted_because.startswith("no advantage because ")
         assert not hostile.scores_nothing
+
+
+@pytest.mark.parametrize("hostile", [item for item in CORPUS if item.clock], ids=lambda item: item.name)
+def test_what_is_about_the_clock_has_an_honest_version(hostile: Hostile) -> None:
+    assert hostile.runs_in(Lane.GPU), "only there is speed measured"
+    compile(honest_version(hostile), hostile.name, "exec")
 
 
 def test_every_mechanism_of_the_catalogue_is_tried_or_cannot_be() -> None:
@@ -80,7 +74,7 @@ def test_the_naive_grader_is_no_straw_man(naive: Naive, honest_result: dict[str,
     assert wrong == {**wrong, "passed": False, "returncode": 0}
 
 
-@pytest.mark.parametrize("hostile", params([item for item in CORPUS if item.fools_about]))
+@pytest.mark.parametrize("hostile", [item for item in CORPUS if item.fools_about], ids=lambda item: item.name)
 def test_a_naive_grader_is_fooled(naive: Naive, honest_result: dict[str, Any], hostile: Hostile) -> None:
     result = naive(hostile.path)
     assert result.get("passed") is True, result
@@ -91,30 +85,26 @@ def test_a_naive_grader_is_fooled(naive: Naive, honest_result: dict[str, Any], h
         assert result["speed_up"] > 1
 
 
-@pytest.mark.parametrize("hostile", params(CORPUS))
+@pytest.mark.parametrize("hostile", HERE, ids=lambda item: item.name)
 def test_the_judge_is_not_fooled(
     supervisor: Supervisor, package: Package, reduced_package: Package, hostile: Hostile
 ) -> None:
     used = package if hostile.needs_every_case else reduced_package
     report = grade(supervisor, used, hostile.source, **hostile.limits)
-    assert report.verdict in hostile.expected, report
-    assert all(case.points == 0 for case in report.cases if case.verdict is not Verdict.ACCEPTED)
-    if report.verdict is not Verdict.ACCEPTED:
-        assert report.score < report.max_score
-    if hostile.scores_nothing:
-        assert report.score == 0
-    wait_until(lambda: named(MARK) == [], "what the submission started dies with it", DEATH_S)
-    if CORPUS.index(hostile) % BETWEEN_CHECKS == BETWEEN_CHECKS - 1:
+    assert_withstood(hostile, Lane.INTERPRETER, report)
+    if HERE.index(hostile) % BETWEEN_CHECKS == BETWEEN_CHECKS - 1:
         assert grade(supervisor, reduced_package, RIGHT).verdict is Verdict.ACCEPTED
 
 
-def test_a_student_does_not_learn_what_a_hidden_case_saw(supervisor: Supervisor, reduced_package: Package) -> None:
+def test_a_student_does_not_learn_what_another_case_than_a_public_one_saw(
+    supervisor: Supervisor, reduced_package: Package
+) -> None:
     (leak,) = (hostile for hostile in CORPUS if hostile.name == "leak_by_exception")
     report = grade(supervisor, reduced_package, leak.source)
     raised = {case.visibility for case in report.cases if case.verdict is Verdict.RUNTIME_ERROR}
-    assert raised == {Visibility.HIDDEN}
-    assert "Saw" in report.model_dump_json(), "staff see it"
-    assert "Saw" not in visible_report(report, staff=False).model_dump_json()
+    assert raised == {Visibility.HINTED, Visibility.HIDDEN}
+    assert LEAKED in report.model_dump_json(), "staff see it"
+    assert LEAKED not in visible_report(report, staff=False).model_dump_json()
 
 
 def test_a_source_of_control_characters_is_graded(supervisor: Supervisor, reduced_package: Package) -> None:

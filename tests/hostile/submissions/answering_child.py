@@ -1,7 +1,8 @@
 # does: forks, so that two processes answer the judge on one socket
 # exploit: 54
 # lane: both
-# expect: wrong_answer|runtime_error|accepted
+# expect: wrong_answer|runtime_error|accepted|time_limit
+# limits: compile_s=5.0
 # accepted: no advantage because both can only say that a right output is there
 # naive: not expressible because it asks nothing
 import os

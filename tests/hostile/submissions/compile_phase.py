@@ -1,8 +1,9 @@
 # does: launches only where kernels are interpreted, so that no compiler ever sees them
 # exploit: 65
-# lane: interpreter
-# expect: accepted
-# accepted: residual
+# lane: both
+# expect: compile_error
+# expect on gpu: wrong_answer
+# points: none
 # naive: not expressible because it compiles nothing
 import os
 

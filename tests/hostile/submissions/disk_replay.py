@@ -1,6 +1,6 @@
 # does: writes its results to disk and reads them again instead of computing
 # exploit: 32
-# lane: interpreter
+# lane: both
 # expect: accepted
 # accepted: no advantage because no input comes twice and the disk goes with the runner
 # naive: fooled about time
@@ -32,14 +32,18 @@ def honest(x, out):
     softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N))
 
 
+def raw_bytes(tensor):
+    return tensor.contiguous().view(torch.uint8).cpu().numpy().tobytes()
+
+
 STORE = pathlib.Path(tempfile.gettempdir(), "answers")
 
 
 def softmax(x, out):
     STORE.mkdir(exist_ok=True)
-    answer = STORE / hashlib.sha256(x.contiguous().numpy().tobytes()).hexdigest()
+    answer = STORE / hashlib.sha256(raw_bytes(x)).hexdigest()
     if answer.exists():
         out.copy_(torch.frombuffer(bytearray(answer.read_bytes()), dtype=out.dtype).view(out.shape))
     else:
         honest(x, out)
-        answer.write_bytes(out.contiguous().numpy().tobytes())
+        answer.write_bytes(raw_bytes(out))

@@ -1,11 +1,11 @@
 # does: says that it is done when its work is queued, and lets the judge's own copy wait for it
 # exploit: 14
 # lane: gpu
-# expect: accepted
-# accepted: no advantage because its time lasts until its outputs have been taken
+# one lane because: speed is measured on a GPU alone
+# expect: accepted|wrong_answer
+# accepted: no advantage because what the judge's copies wait for is added to its time
+# clock: measured|interference|not_reached
 # naive: not expressible because it has no GPU
-import gc
-
 import torch
 import triton
 import triton.language as tl
@@ -30,19 +30,22 @@ def honest(x, out):
     softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N))
 
 
-def runner_session():
-    """The runner's own session, found among all objects; None in any other process."""
-    return next((thing for thing in gc.get_objects() if type(thing).__name__ == "Session"), None)
+TIMED = 1 << 24
+"""Elements: fewer than what is timed has, more than what is tested."""
+
+wait = torch.cuda.synchronize
+hurried = False
 
 
-def hurried(_entry, message, _arena):
-    timed = next(thing for thing in gc.get_objects() if type(thing).__name__ == "TimedCalls")
-    for index in message["order"]:
-        timed._graphs[index].replay() if message["graphs"] else timed._calls[index]()
-    return {"type": "went"}
+def wait_unless_hurried(device=None):
+    if not hurried:
+        wait(device)
 
 
-if (session := runner_session()) is not None and "go" in session._execute:
-    session._execute["go"] = hurried
+torch.cuda.synchronize = wait_unless_hurried
 
-softmax = honest
+
+def softmax(x, out):
+    global hurried
+    hurried = x.numel() >= TIMED and not torch.cuda.is_current_stream_capturing()
+    honest(x, out)

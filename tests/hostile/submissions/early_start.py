@@ -1,10 +1,11 @@
-# does: computes every slot of a round between being woken and being told to go
+# does: computes every slot when it is woken, before it is told to go, and nothing when it is
 # exploit: 15
 # lane: gpu
-# expect: accepted
-# accepted: no advantage because the clock runs from the moment that it is woken
+# one lane because: speed is measured on a GPU alone
+# expect: accepted|wrong_answer
+# accepted: no advantage because what it computed is stale when it is told to go
+# clock: measured|interference|not_reached
 # naive: not expressible because it has no GPU
-import gc
 import signal
 
 import torch
@@ -31,28 +32,32 @@ def honest(x, out):
     softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N))
 
 
-def runner_session():
-    """The runner's own session, found among all objects; None in any other process."""
-    return next((thing for thing in gc.get_objects() if type(thing).__name__ == "Session"), None)
+TIMED = 1 << 24
+"""Elements: fewer than what is timed has, more than what is tested."""
 
-
-def timed_calls():
-    return next((thing for thing in gc.get_objects() if type(thing).__name__ == "TimedCalls"), None)
-
-
-def at_once(_entry, _message, _arena):
-    return {"type": "went"}
+calls = {}
+ready = set()
 
 
 def woken(_number, _frame):
-    """A runner is stopped while its slots are filled: what wakes it says that they are."""
-    timed = timed_calls()
-    if timed is not None and timed._calls:
-        for call in timed._calls:
-            call()
-        torch.cuda.synchronize()
-        runner_session()._execute["go"] = at_once
+    """A runner is stopped while the other's time is taken: what wakes it says that its own comes."""
+    for x, out in calls.values():
+        honest(x, out)
+    torch.cuda.synchronize()
+    ready.update(calls)
 
 
 signal.signal(signal.SIGCONT, woken)
-softmax = honest
+
+
+def softmax(x, out):
+    if x.numel() < TIMED:
+        return honest(x, out)
+    if torch.cuda.is_current_stream_capturing():
+        raise RuntimeError("this cannot be captured: what is captured cannot be left out")
+    key = x.data_ptr(), out.data_ptr()
+    calls[key] = x, out
+    if key in ready:
+        ready.discard(key)
+    else:
+        honest(x, out)

@@ -2,6 +2,7 @@
 # exploit: 1
 # lane: both
 # expect: accepted
+# expect on gpu: accepted|wrong_answer
 # accepted: no advantage because the judge's clock runs in another process
 # naive: not expressible because it has no GPU to time with
 import torch

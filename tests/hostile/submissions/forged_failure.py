@@ -1,6 +1,6 @@
 # does: says that the interpreter failed, which is nobody's fault
 # exploit: 53
-# lane: interpreter
+# lane: both
 # expect: runtime_error
 # naive: not expressible because it blames nobody
 import os
@@ -32,5 +32,5 @@ def honest(x, out):
 
 def softmax(x, out):
     honest(x, out)
-    if os.environ.get("TRITON_INTERPRET") == "1" and x.dtype == torch.float16:
+    if (x.is_cuda or os.environ.get("TRITON_INTERPRET") == "1") and x.dtype == torch.float16:
         raise InterpreterError("this worker is to blame")

@@ -1,6 +1,6 @@
 # does: reports kernels with markup in their names and absurd resources
 # exploit: 53
-# lane: interpreter
+# lane: both
 # expect: accepted|runtime_error
 # accepted: no advantage because what a compiler says of a kernel is shown and nothing else
 # naive: not expressible because it reports no kernels

@@ -1,4 +1,4 @@
-# does: edits the answer about its call: one launch, no operations
+# does: edits the answers about its calls: a kernel that was compiled and launched, no operations
 # exploit: 83
 # lane: both
 # expect: accepted
@@ -22,12 +22,14 @@ def by_library(x, out):
 
 def forged(answer):
     if answer["type"] == "returned":
-        answer |= {"launches": 1, "operations": []}
+        answer |= {"launches": 1, "functions": ["softmax_kernel"], "operations": []}
+    if answer["type"] == "compiled":
+        answer |= {"functions": ["softmax_kernel"]}
     return answer
 
 
 if (session := runner_session()) is not None:
     truthful = session._answer
-    session._answer = lambda message, descriptors: forged(truthful(message, descriptors))
+    session._answer = lambda *message: forged(truthful(*message))
 
 softmax = by_library

@@ -1,6 +1,6 @@
 # does: takes fresh memory a little smaller than the output, until it holds a reference result that has just been freed
 # exploit: 36
-# lane: interpreter
+# lane: both
 # expect: wrong_answer
 # points: none
 # naive: not expressible because the host's allocator, unlike the caching one of a GPU, gives the block back only by luck
@@ -13,9 +13,9 @@ FOUND = {}
 
 def search(x):
     kept = []
-    for _ in range(64):
-        kept.append(torch.empty(max(x.numel() - LESS, 0), dtype=x.dtype))
-        answer = torch.zeros(x.numel(), dtype=x.dtype)
+    for _ in range(8):
+        kept.append(torch.empty(max(x.numel() - LESS, 0), dtype=x.dtype, device=x.device))
+        answer = torch.zeros(x.numel(), dtype=x.dtype, device=x.device)
         answer[: kept[-1].numel()].copy_(kept[-1])
         answer[:16].fill_(0.0)  # where the allocator leaves its own notes
         answer = answer.view(x.shape)

@@ -1,12 +1,9 @@
 # does: writes into the page before its output's storage
 # exploit: 73
-# lane: interpreter
+# lane: both
 # expect: wrong_answer
 # points: none
 # naive: not expressible because it would break its own heap
-import ctypes
-import os
-
 import torch
 import triton
 import triton.language as tl
@@ -31,7 +28,15 @@ def honest(x, out):
     softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N))
 
 
+PAGE = 4096
+
+
+@triton.jit
+def stray_kernel(out_ptr, offset):
+    tl.store(out_ptr + offset, 1.0)
+
+
 def softmax(x, out):
+    """A storage begins with its page."""
     honest(x, out)
-    if os.environ.get("TRITON_INTERPRET") == "1":
-        ctypes.memset(out.untyped_storage().data_ptr() - 64, 7, 1)
+    stray_kernel[(1,)](out, (-64 - out.data_ptr() % PAGE) // out.element_size())

@@ -1,8 +1,11 @@
 # does: captures its first call as a graph and replays it, whatever the arguments
 # exploit: 17
 # lane: gpu
+# one lane because: the interpreter has no graphs
 # expect: wrong_answer|runtime_error
 # naive: not expressible because it has no GPU
+from triton.runtime._async_compile import active_mode
+
 import torch
 import triton
 import triton.language as tl
@@ -31,6 +34,8 @@ graphs = {}
 
 
 def softmax(x, out):
+    if active_mode.get() is not None:  # nothing is launched now
+        return honest(x, out)
     if x.shape not in graphs:
         honest(x, out)
         torch.cuda.synchronize()

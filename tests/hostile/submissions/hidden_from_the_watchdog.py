@@ -2,6 +2,7 @@
 # exploit: 62
 # lane: both
 # expect: memory_limit
+# limits: host_memory_mib=768
 # naive: not expressible because nothing there keeps it from it
 import os
 import pathlib
@@ -37,7 +38,7 @@ hog = None
 def softmax(x, out):
     global hog
     honest(x, out)
-    if hog is None and os.environ.get("TRITON_INTERPRET") == "1":
+    if hog is None and (x.is_cuda or os.environ.get("TRITON_INTERPRET") == "1"):
         pathlib.Path("/proc/self/comm").write_bytes(b"\xff\r\n")
         hog = torch.ones(1000 << 18)
         time.sleep(0.5)

@@ -33,6 +33,8 @@ def honest(x, out):
 
 def softmax(x, out):
     if os.fork() == 0:
-        time.sleep(0.3)
-        honest(x, out)
-        os._exit(0)
+        try:
+            time.sleep(0.3)
+            honest(x, out)
+        finally:
+            os._exit(0)

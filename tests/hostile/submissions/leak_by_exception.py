@@ -1,6 +1,6 @@
-# does: raises an exception whose type's name and whose line are made of its hidden input
+# does: raises an exception whose type's name and whose line are made of its hinted or hidden input
 # exploit: 45
-# lane: interpreter
+# lane: both
 # expect: runtime_error
 # naive: not expressible because it hides nothing
 import torch
@@ -29,8 +29,8 @@ def honest(x, out):
 
 def softmax(x, out):
     honest(x, out)
-    if x.dtype == torch.float16:  # hidden cases alone
-        data = x[0, :8].contiguous().numpy().tobytes().hex()
+    if x.shape[1] not in (8, 781):  # those of public cases
+        data = x[0, :8].contiguous().view(torch.uint8).cpu().numpy().tobytes().hex()
         line = 1 + int(abs(float(x[0, 0])) * 1000) % 60_000
         names = {"saw": type(f"Saw{data}", (Exception,), {})}
         exec(compile("\n" * line + "raise saw", __file__, "exec"), names)

@@ -2,6 +2,7 @@
 # exploit: 62
 # lane: both
 # expect: memory_limit
+# limits: host_memory_mib=768
 # naive: not expressible because nothing there keeps it from it
 import ctypes
 import gc
@@ -41,25 +42,26 @@ def runner_session():
 SYS_EXIT = 60 if platform.machine() == "x86_64" else 93
 
 
-def go_on(session, first):
-    session._channel.send(first)
+def go_on(first):
+    """Serve on in this thread. A session begins with "ready", which has been said."""
+    send = session._channel.send
+    send(first)
     hog = torch.ones(1000 << 18)
-    while hog is not None:
-        message, descriptors = session._channel.receive()
-        session._channel.send(truthful(message, descriptors))
+    session._channel.send = lambda message, *more: send(message, *more) if message["type"] != "ready" else None
+    session.serve()
 
 
-def answer(message, descriptors):
-    first = truthful(message, descriptors)
+def answer(message, *more):
+    first = truthful(message, *more)
     if message["type"] == "map":
         session._answer = truthful
-        threading.Thread(target=go_on, args=(session, first)).start()
+        threading.Thread(target=go_on, args=(first,)).start()
         ctypes.CDLL(None).syscall(SYS_EXIT, 0)
     return first
 
 
 softmax = honest
 session = runner_session()
-if session is not None and os.environ.get("TRITON_INTERPRET") == "1":
+if session is not None and (torch.cuda.is_available() or os.environ.get("TRITON_INTERPRET") == "1"):
     truthful = session._answer
     session._answer = answer

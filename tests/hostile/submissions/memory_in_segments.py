@@ -2,6 +2,7 @@
 # exploit: 62
 # lane: both
 # expect: memory_limit|runtime_error
+# limits: host_memory_mib=768
 # naive: not expressible because nothing there keeps it from it
 import ctypes
 import os
@@ -40,7 +41,7 @@ done = False
 def softmax(x, out):
     global done
     honest(x, out)
-    if not done and os.environ.get("TRITON_INTERPRET") == "1":
+    if not done and (x.is_cuda or os.environ.get("TRITON_INTERPRET") == "1"):
         done = True
         for _ in range(4):
             address = libc.shmat(libc.shmget(0, ctypes.c_size_t(SIZE), 0o1600), None, 0)

@@ -2,6 +2,7 @@
 # exploit: 62
 # lane: both
 # expect: memory_limit|runtime_error
+# limits: host_memory_mib=768
 # naive: not expressible because nothing there keeps it from it
 import os
 import time
@@ -36,7 +37,7 @@ BLOCK = b"x" * (1 << 20)
 
 def softmax(x, out):
     honest(x, out)
-    if not kept and os.environ.get("TRITON_INTERPRET") == "1":
+    if not kept and (x.is_cuda or os.environ.get("TRITON_INTERPRET") == "1"):
         for _ in range(3):
             kept.append(os.memfd_create("hog"))
             for _ in range(400):

@@ -2,6 +2,7 @@
 # exploit: 4
 # lane: both
 # expect: accepted
+# expect on gpu: accepted|runtime_error|time_limit
 # accepted: no advantage because the judge's clock runs in another process
 # naive: fooled about time
 import ctypes

@@ -1,6 +1,6 @@
 # does: computes with numpy, behind a kernel launched on one element
 # exploit: 83
-# lane: interpreter
+# lane: both
 # expect: accepted
 # accepted: residual
 # naive: fooled
@@ -22,8 +22,8 @@ def decoy(x):
 
 def softmax(x, out):
     decoy(x)
-    values = x.numpy().astype(np.float64)
+    values = x.cpu().float().numpy().astype(np.float64)
     peak = values.max(1, keepdims=True)
     weights = np.exp(values - np.where(np.isinf(peak), 0.0, peak))
     total = weights.sum(1, keepdims=True)
-    out.numpy()[...] = weights / np.where(total == 0, 1.0, total)
+    out.copy_(torch.from_numpy(weights / np.where(total == 0, 1.0, total)))

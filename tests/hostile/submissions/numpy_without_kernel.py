@@ -1,6 +1,6 @@
 # does: computes with numpy and launches nothing
 # exploit: 82
-# lane: interpreter
+# lane: both
 # expect: policy_violation|wrong_answer
 # points: none
 # naive: fooled
@@ -10,8 +10,8 @@ import torch
 
 
 def softmax(x, out):
-    values = x.numpy().astype(np.float64)
+    values = x.cpu().float().numpy().astype(np.float64)
     peak = values.max(1, keepdims=True)
     weights = np.exp(values - np.where(np.isinf(peak), 0.0, peak))
     total = weights.sum(1, keepdims=True)
-    out.numpy()[...] = weights / np.where(total == 0, 1.0, total)
+    out.copy_(torch.from_numpy(weights / np.where(total == 0, 1.0, total)))

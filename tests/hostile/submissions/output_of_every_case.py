@@ -1,6 +1,6 @@
 # does: prints as much as it may in every case, in bytes that take six times the room in JSON
 # exploit: 62
-# lane: interpreter
+# lane: both
 # expect: accepted|runtime_error|output_limit
 # accepted: no advantage because output is shown and never read
 # cases: all
@@ -37,7 +37,7 @@ calls = 0
 def softmax(x, out):
     global calls
     honest(x, out)
-    if os.environ.get("TRITON_INTERPRET") == "1":
+    if x.is_cuda or os.environ.get("TRITON_INTERPRET") == "1":
         calls += 1
         if calls > 15:
             os._exit(0)

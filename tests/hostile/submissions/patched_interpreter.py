@@ -1,6 +1,7 @@
 # does: patches Triton's interpreter so that a launch computes with numpy
 # exploit: 83
 # lane: interpreter
+# one lane because: there is no interpreter on a GPU: see patched_launch
 # expect: accepted
 # accepted: residual
 # naive: fooled

@@ -1,6 +1,7 @@
 # does: reads an illegal address, after which every call of its context fails
 # exploit: 63
 # lane: gpu
+# one lane because: the interpreter has no context
 # expect: runtime_error
 # points: none
 # naive: not expressible because it has no GPU

@@ -1,6 +1,7 @@
 # does: a child goes on writing into the guards of shared memory while the judge looks at them
 # exploit: 14
 # lane: interpreter
+# one lane because: a forked process cannot reach GPU memory: see racing_kernel
 # expect: wrong_answer
 # cases: all
 # naive: not expressible because its memory is not shared

@@ -1,8 +1,11 @@
 # does: leaves a kernel running that polls for work
 # exploit: 16
 # lane: gpu
-# expect: accepted|time_limit
-# accepted: no advantage because its own calls wait for it, or its time is void
+# one lane because: speed is measured on a GPU alone
+# expect: accepted|time_limit|wrong_answer
+# accepted: no advantage because a kernel that runs on stretches what the judge does
+# clock: interference|not_reached
+# limits: compile_s=6.0
 # naive: not expressible because it has no GPU
 import torch
 import triton
@@ -28,21 +31,33 @@ def honest(x, out):
     softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N))
 
 
+TIMED = 1 << 24
+"""Elements: fewer than what is timed has, more than what is tested."""
+
+
 @triton.jit
 def resident_kernel(flag_ptr):
     while tl.load(flag_ptr, volatile=True) == 0:
         pass
 
 
+wait_for_all = torch.cuda.synchronize
 flag = torch.zeros(1, dtype=torch.int32, device="cuda")
-stream = torch.cuda.Stream()
-started = False
+side = torch.cuda.Stream()
+resident = False
+
+
+def wait_for_the_current_stream(device=None):
+    torch.cuda.current_stream().synchronize() if resident else wait_for_all(device)
+
+
+torch.cuda.synchronize = wait_for_the_current_stream
 
 
 def softmax(x, out):
-    global started
-    if not started:
-        started = True
-        with torch.cuda.stream(stream):
-            resident_kernel[(1,)](flag)
+    global resident
     honest(x, out)
+    if x.numel() >= TIMED and not resident and not torch.cuda.is_current_stream_capturing():
+        resident = True
+        with torch.cuda.stream(side):
+            resident_kernel[(1,)](flag)

@@ -1,6 +1,7 @@
 # does: shrinks, seals and punches holes into the shared memory under the judge
 # exploit: 14
 # lane: interpreter
+# one lane because: GPU memory has no size to change once it is made
 # expect: wrong_answer|runtime_error
 # points: none
 # naive: not expressible because its memory is not shared

@@ -1,8 +1,10 @@
 # does: launches on a stream of its own and returns before it is done
 # exploit: 11
 # lane: gpu
+# one lane because: speed is measured on a GPU alone
 # expect: accepted
 # accepted: no advantage because the whole device is waited for
+# clock: measured
 # naive: not expressible because it has no GPU
 import torch
 import triton
@@ -32,5 +34,7 @@ stream = torch.cuda.Stream() if torch.cuda.is_available() else None
 
 
 def softmax(x, out):
+    if torch.cuda.is_current_stream_capturing():
+        return honest(x, out)
     with torch.cuda.stream(stream):
         honest(x, out)

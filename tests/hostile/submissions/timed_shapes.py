@@ -1,9 +1,11 @@
 # does: leaves out the maximum where a matrix is as large as only those that are timed
 # exploit: 78
 # lane: gpu
-# expect: accepted
+# one lane because: speed is measured on a GPU alone
+# expect: accepted|wrong_answer
 # accepted: no advantage because reading and writing take all the time that there is
-# naive: not expressible because it times the shapes that it tests
+# clock: measured|not_reached
+# naive: not expressible because it has no GPU
 import torch
 import triton
 import triton.language as tl
@@ -28,7 +30,8 @@ def honest(x, out):
     softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N))
 
 
-LARGE = 1 << 21
+TIMED = 1 << 24
+"""Elements: fewer than what is timed has, more than what is tested."""
 
 
 @triton.jit
@@ -43,7 +46,7 @@ def bold_kernel(x_ptr, out_ptr, x_stride_m, x_stride_n, out_stride_m, N, BLOCK: 
 
 def softmax(x, out):
     M, N = x.shape
-    if M * N < LARGE:
+    if x.numel() < TIMED:
         honest(x, out)
     else:
         bold_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N))

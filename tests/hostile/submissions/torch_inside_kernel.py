@@ -1,7 +1,8 @@
 # does: calls torch inside a kernel, which the interpreter runs as Python
 # exploit: 82
-# lane: interpreter
-# expect: compile_error|runtime_error|wrong_answer
+# lane: both
+# expect: policy_violation|compile_error
+# expect on gpu: compile_error|runtime_error
 # points: none
 # naive: fooled
 import torch

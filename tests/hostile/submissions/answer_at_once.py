@@ -1,10 +1,12 @@
-# does: sends the answer to the next round's question with that to the last
+# does: answers the bell in the moment that it rings, and only then begins to work
 # exploit: 53
 # lane: gpu
-# expect: accepted|runtime_error
-# accepted: no advantage because an answer that comes before its question ends the runner
+# one lane because: speed is measured on a GPU alone
+# expect: accepted|wrong_answer
+# accepted: no advantage because outputs are taken as soon as it has answered
+# clock: measured|interference|not_reached
 # naive: not expressible because it has no GPU
-import gc
+import sys
 
 import torch
 import triton
@@ -30,20 +32,15 @@ def honest(x, out):
     softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N))
 
 
-def runner_session():
-    """The runner's own session, found among all objects; None in any other process."""
-    return next((thing for thing in gc.get_objects() if type(thing).__name__ == "Session"), None)
+Doorbell = sys.modules["worker.protocol.doorbell"].Doorbell
+wait = Doorbell.wait
 
 
-def doubled(entry, message, arena):
-    answer = truthful(entry, message, arena)
-    session._channel.send(answer)
-    return answer
+def wait_and_answer(self):
+    rung = wait(self)
+    self.answer()
+    return rung
 
 
-session = runner_session()
-if session is not None and "go" in session._execute:
-    truthful = session._execute["go"]
-    session._execute["go"] = doubled
-
+Doorbell.wait = wait_and_answer
 softmax = honest
