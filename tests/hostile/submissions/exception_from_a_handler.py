@@ -1,0 +1,40 @@
+# does: raises exceptions from a signal handler at any moment, in the runner's own code too
+# exploit: 54
+# lane: both
+# expect: runtime_error|time_limit
+# points: none
+# naive: not expressible because it would end its grader
+import signal
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, x_stride_m, x_stride_n, out_stride_m, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    cols = tl.arange(0, BLOCK)
+    mask = cols < N
+    x = tl.load(x_ptr + row * x_stride_m + cols * x_stride_n, mask=mask, other=-float("inf")).to(tl.float32)
+    m = tl.max(x, axis=0)
+    m = tl.where(m == -float("inf"), 0.0, m)
+    num = tl.exp(x - m)
+    den = tl.sum(num, axis=0)
+    den = tl.where(den == 0.0, 1.0, den)
+    tl.store(out_ptr + row * out_stride_m + cols, (num / den).to(out_ptr.dtype.element_ty), mask=mask)
+
+
+def honest(x, out):
+    M, N = x.shape
+    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N))
+
+
+def strike(_number, _frame):
+    raise RuntimeError("now")
+
+
+def softmax(x, out):
+    signal.signal(signal.SIGALRM, strike)
+    signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)
+    honest(x, out)
