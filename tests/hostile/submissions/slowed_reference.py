@@ -1,0 +1,56 @@
+# does: leaves kernels running after its own rounds, so that the reference's take longer
+# exploit: 9
+# lane: gpu
+# one lane because: speed is measured on a GPU alone
+# expect: accepted|wrong_answer|time_limit
+# accepted: no advantage because what runs on after it has answered stretches what the judge does next
+# clock: interference|measured|not_reached
+# naive: not expressible because it has no GPU
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, x_stride_m, x_stride_n, out_stride_m, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    cols = tl.arange(0, BLOCK)
+    mask = cols < N
+    x = tl.load(x_ptr + row * x_stride_m + cols * x_stride_n, mask=mask, other=-float("inf")).to(tl.float32)
+    m = tl.max(x, axis=0)
+    m = tl.where(m == -float("inf"), 0.0, m)
+    num = tl.exp(x - m)
+    den = tl.sum(num, axis=0)
+    den = tl.where(den == 0.0, 1.0, den)
+    tl.store(out_ptr + row * out_stride_m + cols, (num / den).to(out_ptr.dtype.element_ty), mask=mask)
+
+
+def honest(x, out):
+    M, N = x.shape
+    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N))
+
+
+TIMED = 1 << 24
+"""Elements: fewer than what is timed has, more than what is tested."""
+HOG_CYCLES = 20_000_000
+
+wait = torch.cuda.synchronize
+side = torch.cuda.Stream()
+timed = False
+
+
+def wait_and_leave_a_hog(device=None):
+    if not timed:
+        return wait(device)
+    torch.cuda.current_stream().synchronize()
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(HOG_CYCLES)
+
+
+torch.cuda.synchronize = wait_and_leave_a_hog
+
+
+def softmax(x, out):
+    global timed
+    timed = x.numel() >= TIMED and not torch.cuda.is_current_stream_capturing()
+    honest(x, out)
