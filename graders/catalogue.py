@@ -1,14 +1,15 @@
-"""The sentences that students read, in English and Chinese: a key and its parameters in, text out.
+"""The sentences that students and instructors read, in English and Chinese: a key and its parameters in, text out.
 
-The judge's own sentences are ``graders/sentences.<locale>.toml``; a drill brings those of its
-misconceptions and hints in its own files of the same name. Keys are dotted, one TOML table a topic.
+The judge's own sentences are ``graders/sentences.<locale>.toml``, and those for instructors
+``graders/findings.<locale>.toml``; a drill brings those of its misconceptions and hints in its own
+``sentences.<locale>.toml``. Keys are dotted, one TOML table a topic.
 """
 
 from __future__ import annotations
 
 import string
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -72,5 +73,9 @@ def flatten(text: str) -> dict[str, str]:
 def judge_catalogue() -> Catalogue:
     """The judge's own sentences."""
     here = Path(__file__).parent
-    texts = {locale: (here / f"sentences.{locale}.toml").read_text("utf-8") for locale in LOCALES}
-    return Catalogue({locale: flatten(text) for locale, text in texts.items()})
+    files = {locale: [here / f"{name}.{locale}.toml" for name in ("sentences", "findings")] for locale in LOCALES}
+    return Catalogue({locale: _joined(file.read_text("utf-8") for file in files[locale]) for locale in LOCALES})
+
+
+def _joined(texts: Iterable[str]) -> dict[str, str]:
+    return {key: sentence for text in texts for key, sentence in flatten(text).items()}

@@ -22,7 +22,12 @@ _NOT_VISIBLE = "not visible"
 
 
 class CorpusError(ValueError):
-    """A header that cannot be read; the message names the file and the line."""
+    """A header that cannot be read; the message names the file and what is wrong, ``line`` the line where it stands."""
+
+    def __init__(self, file: str, reason: str, line: int | None = None) -> None:
+        super().__init__(f"{file}: {reason}")
+        self.reason = reason
+        self.line = line
 
 
 @dataclass(frozen=True)
@@ -52,26 +57,41 @@ class Specimen:
         return f"{self.path.parent.name}/{self.path.stem}"
 
 
+@dataclass(frozen=True)
+class Example:
+    """A submission of the corpus as it lies in a package: ``file`` is its path there."""
+
+    name: str
+    file: str
+    source: str
+    expectation: Expectation
+
+
 def read_header(path: Path) -> Expectation:
     """The expectation in a file's leading comments. Raises CorpusError."""
-    fields: dict[str, str] = {}
-    for line in _comments(path):
+    return parse_header(path.name, path.read_text("utf-8"))
+
+
+def parse_header(file: str, text: str) -> Expectation:
+    """The expectation in the leading comments of ``text``. Raises CorpusError, which names ``file``."""
+    fields: dict[str, tuple[int, str]] = {}
+    for number, line in _comments(text):
         found = _LINE.match(line)
         if found is None:
             continue
         key, value = found.groups()
         if key in fields:
-            raise CorpusError(f"{path.name}: '{key}' is said twice")
-        fields[key] = value
+            raise CorpusError(file, f"'{key}' is said twice", number)
+        fields[key] = (number, value)
     if "expect" not in fields:
-        raise CorpusError(f"{path.name}: no line '# expect: <verdict>' at the top")
-    verdicts = _verdicts(path, fields["expect"])
-    interpreter = fields.get("interpreter", fields["expect"])
+        raise CorpusError(file, "no line '# expect: <verdict>' at the top", 1)
+    verdicts = _verdicts(file, *fields["expect"])
+    number, interpreter = fields.get("interpreter", fields["expect"])
     return Expectation(
         verdicts=verdicts,
-        interpreter=_verdicts(path, Verdict.ACCEPTED if interpreter == _NOT_VISIBLE else interpreter),
-        fails=frozenset(_names(fields["fails"])) if "fails" in fields else None,
-        misconception=fields.get("misconception"),
+        interpreter=_verdicts(file, number, Verdict.ACCEPTED if interpreter == _NOT_VISIBLE else interpreter),
+        fails=frozenset(_names(fields["fails"][1])) if "fails" in fields else None,
+        misconception=fields["misconception"][1] if "misconception" in fields else None,
     )
 
 
@@ -82,23 +102,28 @@ def corpus(folder: Path) -> list[Specimen]:
     """
     specimens = [Specimen(path, read_header(path)) for path in sorted(folder.glob("*/*.py"))]
     for specimen in specimens:
-        if specimen.path.parent.name not in specimen.expectation.verdicts:
-            raise CorpusError(f"{specimen.path.name}: lies in {specimen.path.parent.name}/, which it does not expect")
+        require_folder(specimen.path.name, specimen.path.parent.name, specimen.expectation)
     return specimens
 
 
-def _comments(path: Path) -> Iterator[str]:
-    for line in path.read_text("utf-8").splitlines():
+def require_folder(file: str, folder: str, expectation: Expectation) -> None:
+    """Raises CorpusError when a submission does not allow the verdict of the folder that it lies in."""
+    if folder not in expectation.verdicts:
+        raise CorpusError(file, f"lies in {folder}/, which it does not expect", 1)
+
+
+def _comments(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.startswith("#"):
             return
-        yield line
+        yield number, line
 
 
-def _verdicts(path: Path, text: str) -> frozenset[Verdict]:
+def _verdicts(file: str, line: int, text: str) -> frozenset[Verdict]:
     try:
         return frozenset(Verdict(name.strip()) for name in text.split("|"))
     except ValueError as error:
-        raise CorpusError(f"{path.name}: {error}; known are {', '.join(Verdict)}") from error
+        raise CorpusError(file, f"{error}; known are {', '.join(Verdict)}", line) from error
 
 
 def _names(text: str) -> list[str]:

@@ -43,6 +43,7 @@ class FindingCode(StrEnum):
     SLUG_RESERVED = "slug_reserved"
     # texts
     SENTENCE_MISSING = "sentence_missing"
+    SENTENCE_UNREADABLE = "sentence_unreadable"
     SENTENCE_FIELDS = "sentence_fields"
     SENTENCE_TAKEN = "sentence_taken"
     STATEMENT_EMPTY = "statement_empty"
