@@ -31,7 +31,7 @@ class ProblemKind(StrEnum):
 @dataclass(frozen=True)
 class ManifestProblem:
     """One thing wrong with a ``drill.toml``. ``key`` is dotted; ``near`` is the known name that an unknown is near to;
-    ``line`` counts from 1 and is None where the text does not tell."""
+    ``line`` counts from 1 and is None where the text does not tell. For a format, ``reason`` is what stands there."""
 
     kind: ProblemKind
     key: str
@@ -42,6 +42,8 @@ class ManifestProblem:
     def __str__(self) -> str:
         if self.kind is ProblemKind.SYNTAX:
             return self.reason
+        if self.kind is ProblemKind.FORMAT:
+            return f"format: {self.reason} is not {FORMAT}, the one format that this Warpgrade reads"
         return f"{self.key}: {self.reason}" + (f" (did you mean {self.near!r}?)" if self.near else "")
 
 
@@ -201,7 +203,7 @@ def _problem(item: ErrorDetails, text: str) -> ManifestProblem:
         near = difflib.get_close_matches(str(location[-1]), _known_keys(location), n=1)
         return ManifestProblem(ProblemKind.UNKNOWN_KEY, key, "unknown key", near[0] if near else None, line)
     if location == ("format",):
-        return ManifestProblem(ProblemKind.FORMAT, key, f"{item['input']!r} is not {FORMAT}", line=line)
+        return ManifestProblem(ProblemKind.FORMAT, key, str(item["input"]), line=line)
     return ManifestProblem(ProblemKind.VALUE, key, item["msg"].removeprefix("Value error, "), line=line)
 
 
