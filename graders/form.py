@@ -13,6 +13,7 @@ from graders.corpus import CorpusError, Example, parse_header, require_folder
 from graders.limits import SOURCE_BYTES
 from graders.manifest import FORMAT, Manifest, ManifestError, ManifestProblem, ProblemKind, parse_manifest
 from graders.package import Package
+from graders.report import Param
 from graders.toml_places import error_line, line_of
 from graders.validation import Finding, FindingCode
 from graders.verdict import Verdict
@@ -81,6 +82,7 @@ def _manifest(package: Package) -> tuple[Manifest | None, list[Finding]]:
 
 
 def _manifest_finding(file: str, problem: ManifestProblem) -> Finding:
+    params: dict[str, Param]
     match problem.kind:
         case ProblemKind.SYNTAX:
             code, params = FindingCode.TOML_SYNTAX, {"reason": problem.reason}
@@ -92,7 +94,7 @@ def _manifest_finding(file: str, problem: ManifestProblem) -> Finding:
             code, params = FindingCode.UNKNOWN_KEY_NEAR, {"key": problem.key, "near": str(problem.near)}
         case ProblemKind.VALUE:
             code, params = FindingCode.BAD_VALUE, {"key": problem.key, "reason": problem.reason}
-    return Finding.of(code, file=file, line=problem.line, **params)
+    return Finding(code=code, severity=code.severity, file=file, line=problem.line, params=params)
 
 
 def _slug(package: Package, manifest: Manifest | None) -> Iterator[Finding]:

@@ -38,7 +38,7 @@ class PackageRefused(ValueError):
     """What came is no package of a drill; ``finding`` says why."""
 
     def __init__(self, code: FindingCode, **params: str | int) -> None:
-        self.finding = Finding.of(code, **params)  # type: ignore[arg-type]
+        self.finding = Finding(code=code, severity=code.severity, params=dict(params))
         super().__init__(f"{code}: {params}")
 
 

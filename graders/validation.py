@@ -13,7 +13,8 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from graders.report import Param
+from graders.catalogue import Catalogue
+from graders.report import Message, Param
 from graders.verdict import Lane, Verdict
 
 
@@ -131,6 +132,7 @@ class Finding(_Model):
     submission: str | None = Field(None, description="Such as wrong_answer/padding_zero.")
     case: str | None = Field(None, description="Such as basic/random.")
     category: str | None = None
+    cause: Message | None = Field(None, description="The judge's own reason, put into the sentence as {reason}.")
 
     @classmethod
     def of(
@@ -142,6 +144,7 @@ class Finding(_Model):
         submission: str | None = None,
         case: str | None = None,
         category: str | None = None,
+        cause: Message | None = None,
         **params: Param,
     ) -> Self:
         return cls(
@@ -153,6 +156,7 @@ class Finding(_Model):
             submission=submission,
             case=case,
             category=category,
+            cause=cause,
         )
 
     @model_validator(mode="after")
@@ -162,25 +166,19 @@ class Finding(_Model):
         return self
 
     @property
-    def key(self) -> str:
-        """The sentence that says what is so."""
-        return f"validation.{self.code}"
-
-    @property
-    def cure_key(self) -> str:
-        """The sentence that says what to do about it."""
-        return f"validation_cure.{self.code}"
-
-    @property
     def place(self) -> str:
         """File and line, as compilers write them; empty where there is none."""
         return "" if self.file is None else self.file if self.line is None else f"{self.file}:{self.line}"
 
-    @property
-    def values(self) -> dict[str, Param]:
-        """What both sentences are rendered with: the parameters, and what the finding is about."""
+    def told(self, catalogue: Catalogue, locale: str) -> tuple[str, str]:
+        """What is so, and what to do about it. ``catalogue`` may be extended with the drill's own sentences."""
         about = {"file": self.file, "submission": self.submission, "case": self.case, "category": self.category}
-        return {name: value for name, value in about.items() if value is not None} | self.params
+        values: dict[str, Param] = {name: value for name, value in about.items() if value is not None}
+        if self.cause is not None:
+            values["reason"] = catalogue.render(self.cause.key, self.cause.params, locale)
+        values |= self.params
+        keys = f"validation.{self.code}", f"validation_cure.{self.code}"
+        return catalogue.render(keys[0], values, locale), catalogue.render(keys[1], values, locale)
 
 
 class SubmissionOutcome(_Model):

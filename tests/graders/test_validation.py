@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from graders.catalogue import LOCALES, judge_catalogue
+from graders.report import Message
 from graders.validation import Finding, FindingCode, Severity, SubmissionOutcome, ValidationReport
 from graders.verdict import Lane, Verdict
 
@@ -54,9 +55,17 @@ def test_a_code_has_one_severity():
 
 @pytest.mark.parametrize("locale", LOCALES)
 def test_a_sentence_is_given_what_the_finding_is_about(locale: str):
-    sentence = judge_catalogue().render(ERROR.key, ERROR.values, locale)
+    sentence, cure = ERROR.told(judge_catalogue(), locale)
     assert "wrong_answer/a" in sentence
-    assert "{" not in sentence
+    assert cure
+    assert "{" not in sentence + cure
+
+
+def test_the_judges_reason_is_told_in_the_readers_language():
+    cause = Message(key="case.time_limit", params={"limit_s": 3.0})
+    finding = Finding.of(FindingCode.REFERENCE_REFUSED, cause=cause, verdict="time_limit")
+    for locale in LOCALES:
+        assert judge_catalogue().render(cause.key, cause.params, locale) in finding.told(judge_catalogue(), locale)[0]
 
 
 def test_a_place_is_written_as_compilers_do():
