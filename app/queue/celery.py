@@ -1,4 +1,4 @@
-"""Celery, configured once for both sides of the queue. Messages carry a grading's id and nothing else."""
+"""Celery, configured once for both sides of the queue. Messages carry the work's id and nothing else."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from app.queue.broker import broker_url
 from app.settings import Settings
 
 TASK_NAME = "warpgrade.grade"
+VALIDATE_TASK_NAME = "warpgrade.validate"
 
 _CONNECT_TIMEOUT_S = 2
 _SOCKET_TIMEOUT_S = 15

@@ -1,4 +1,4 @@
-"""Nothing stays queued or running for ever: the sweeper sends again what got lost and ends what cannot be judged.
+"""Nothing stays queued or running for ever: the sweeper sends again what got lost and ends what cannot be done.
 
 Any number of web processes may sweep at once, since every change is a compare-and-set.
 """
@@ -9,24 +9,22 @@ import logging
 import threading
 from collections.abc import Callable
 from datetime import timedelta
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 import redis
 from sqlalchemy import ColumnElement, Select, and_, delete, exists, select
 from sqlalchemy.orm import Session, aliased
 
-from app.gradings.outcomes import Released, release
 from app.queue.dispatch import Dispatcher
 from app.queue.wakeup import Wakeups
+from app.queue.work import EVERY_WORK, IDLE, QUEUED, Work
 from app.settings import Settings
 from app.store.columns import utc_now
 from app.store.engine import Store
-from app.store.models import Grading, IdempotencyKey, Worker
+from app.store.models import IdempotencyKey, Worker
 from app.workers.service import live_workers
-from graders.verdict import State
 
 _BATCH = 500
-_IDLE = (State.QUEUED.value, State.DONE.value, State.CANCELLED.value)
 _KEEP_KEYS = timedelta(hours=24)
 _KEEP_WORKERS = timedelta(hours=24)
 _log = logging.getLogger(__name__)
@@ -35,7 +33,7 @@ P = ParamSpec("P")
 
 
 class Sweeper:
-    """Looks over the gradings every few seconds."""
+    """Looks over the queued and the running work every few seconds."""
 
     def __init__(
         self, store: Store, dispatcher: Dispatcher, wakeups: Wakeups, client: redis.Redis, settings: Settings
@@ -47,73 +45,78 @@ class Sweeper:
         self._settings = settings
 
     def run(self, stop: threading.Event) -> None:
-        """Sweep until ``stop`` is set, whatever happens in between: without it, gradings would wait for ever."""
+        """Sweep until ``stop`` is set, whatever happens in between: without it, work would wait for ever."""
         while not stop.wait(self._settings.sweep_s):
             self.sweep()
 
     def sweep(self) -> None:
         """One pass. A step that fails is logged, keeps no other from being done, and is tried again next time."""
-        for step in (self._take_back_expired, self._send_unsent, self._send_lost, self._forget_old):
-            _attempt(step)
+        for work in EVERY_WORK:
+            for step in (self._take_back_expired, self._send_unsent, self._send_lost):
+                _attempt(step, work)
+        _attempt(self._forget_old)
 
-    def _take_back_expired(self) -> None:
-        expired = and_(Grading.state.not_in(_IDLE), Grading.lease_until < utc_now())
+    def _take_back_expired(self, work: Work) -> None:
+        table = work.table
+        expired = and_(table.state.not_in(IDLE), table.lease_until < utc_now())
         with self._store.reading() as session:
-            rows = session.execute(select(Grading.id, Grading.submission_id, Grading.attempt).where(expired)).all()
+            rows = session.execute(select(table.id, work.topic.label("topic"), table.attempt).where(expired)).all()
         for row in rows:
-            _attempt(self._take_back, row.id, row.submission_id, and_(Grading.attempt == row.attempt, expired))
+            _attempt(self._take_back, work, row.id, row.topic, and_(table.attempt == row.attempt, expired))
 
-    def _take_back(self, grading_id: str, submission_id: str, expired: ColumnElement[bool]) -> None:
-        held = and_(Grading.id == grading_id, expired)
+    def _take_back(self, work: Work, work_id: str, topic: str, expired: ColumnElement[bool]) -> None:
+        held = and_(work.table.id == work_id, expired)
         with self._store.transaction() as session:
-            worker_id = session.scalars(select(Grading.worker_id).where(held)).one_or_none()
+            worker_id = session.scalars(select(work.table.worker_id).where(held)).one_or_none()
             reason = f"worker {worker_id} fell silent"
-            released = release(session, grading_id, held, reason, max_attempts=self._settings.max_attempts)
-        if released is not Released.LOST:
-            _log.warning("grading %s: %s; %s", grading_id, reason, released)
-            self._wakeups.publish(submission_id)
+            taken = work.take_back(session, work_id, held, reason, self._settings.max_attempts)
+        if taken:
+            _log.warning("%s %s was taken back: %s", work.name, work_id, reason)
+            self._wakeups.publish(topic)
 
-    def _send_unsent(self) -> None:
+    def _send_unsent(self, work: Work) -> None:
+        table = work.table
         with self._store.reading() as session:
             if self._dispatcher.choose_queue(session) is None:
                 return
-            unsent = and_(Grading.state == State.QUEUED.value, Grading.sent_at.is_(None))
-            waiting = session.scalars(select(Grading.id).where(unsent).order_by(Grading.queued_at).limit(_BATCH)).all()
-        for grading_id in waiting:
-            if not self._dispatcher.dispatch(grading_id):
+            unsent = and_(table.state == QUEUED, table.sent_at.is_(None))
+            waiting = session.scalars(select(table.id).where(unsent).order_by(table.queued_at).limit(_BATCH)).all()
+        for work_id in waiting:
+            if not self._dispatcher.dispatch(work_id, work):
                 return
 
-    def _send_lost(self) -> None:
+    def _send_lost(self, work: Work) -> None:
         """Send again what was sent long ago and cannot still be waiting its turn."""
         with self._store.reading() as session:
             lost = [
-                (grading.id, grading.sent_at)
-                for queue in self._overdue_queues(session)
-                for grading in session.scalars(self._lost_in(session, queue))
+                (row.id, row.sent_at)
+                for queue in self._overdue_queues(session, work)
+                for row in session.scalars(self._lost_in(session, work, queue))
             ]
-        for grading_id, sent_at in lost:
-            self._dispatcher.dispatch(grading_id, sent_at=sent_at)
+        for work_id, sent_at in lost:
+            self._dispatcher.dispatch(work_id, work, sent_at=sent_at)
 
-    def _overdue_queues(self, session: Session) -> list[str]:
-        return list(session.scalars(select(Grading.queue).where(self._overdue()).distinct()))
+    def _overdue_queues(self, session: Session, work: Work) -> list[str]:
+        return list(session.scalars(select(work.table.queue).where(self._overdue(work)).distinct()))
 
-    def _overdue(self) -> ColumnElement[bool]:
+    def _overdue(self, work: Work) -> ColumnElement[bool]:
         before = utc_now() - timedelta(seconds=self._settings.resend_s)
-        return and_(Grading.state == State.QUEUED.value, Grading.sent_at < before)
+        return and_(work.table.state == QUEUED, work.table.sent_at < before)
 
-    def _lost_in(self, session: Session, queue: str) -> Select[Grading]:
-        """Overdue gradings of a queue that nobody will get to.
+    def _lost_in(self, session: Session, work: Work, queue: str) -> Select[Any]:
+        """Overdue work of a queue that nobody will get to.
 
-        All of them, if the queue is empty or has no worker left while another has one. Otherwise those that
-        were overtaken: a queue is first in, first out, so their message is gone if a later one was claimed.
+        All of it, if the queue is empty or has no worker left while another has one. Otherwise what was
+        overtaken: a queue is first in, first out, so its message is gone if a later one was claimed.
         """
-        overdue = select(Grading).where(self._overdue(), Grading.queue == queue).order_by(Grading.queued_at)
+        table = work.table
+        overdue = select(table).where(self._overdue(work), table.queue == queue).order_by(table.queued_at)
         live = {worker.queue for worker in live_workers(session, self._settings.worker_gone_s) if worker.healthy}
         if self._is_empty(queue) or (live and queue not in live):
             return overdue.limit(_BATCH)
-        later = aliased(Grading)
+        later = aliased(table)
         return overdue.where(
-            exists().where(later.queue == queue, later.sent_at > Grading.sent_at, later.claimed_at > later.sent_at)
+            exists().where(later.queue == queue, later.sent_at > table.sent_at, later.claimed_at > later.sent_at)
         ).limit(_BATCH)
 
     def _is_empty(self, queue: str) -> bool:

@@ -1,4 +1,4 @@
-"""Waking those who follow a submission. Redis carries the hint that there is something new, never the news itself.
+"""Waking those who follow something. Redis carries the hint that there is something new, never the news itself.
 
 Losing Redis slows a stream down to polling and does nothing worse.
 """
@@ -27,13 +27,13 @@ class Wakeups:
         self._client = client
         self._quiet_until = 0.0
 
-    def publish(self, submission_id: str) -> None:
-        """Hint that the submission has a new event. Never raises; after a failure it is silent for a few seconds,
-        so that a broker that is down costs a grading nothing."""
+    def publish(self, topic: str) -> None:
+        """Hint that what people follow, such as a submission, has a new event. Never raises; after a failure it is
+        silent for a few seconds, so that a broker that is down costs a grading nothing."""
         if time.monotonic() < self._quiet_until:
             return
         try:
-            self._client.publish(_CHANNEL, submission_id)
+            self._client.publish(_CHANNEL, topic)
         except (redis.RedisError, OSError) as error:
             self._quiet_until = time.monotonic() + _RETRY_S
             _log.warning("cannot wake listeners: %s", error)
@@ -47,21 +47,21 @@ class Listeners:
         self._waiting: dict[str, set[asyncio.Event]] = {}
 
     @contextlib.contextmanager
-    def listening(self, submission_id: str) -> Iterator[asyncio.Event]:
-        """An event that is set when the submission may have news."""
+    def listening(self, topic: str) -> Iterator[asyncio.Event]:
+        """An event that is set when the topic may have news."""
         event = asyncio.Event()
-        self._waiting.setdefault(submission_id, set()).add(event)
+        self._waiting.setdefault(topic, set()).add(event)
         try:
             yield event
         finally:
-            self._waiting[submission_id].discard(event)
-            if not self._waiting[submission_id]:
-                del self._waiting[submission_id]
+            self._waiting[topic].discard(event)
+            if not self._waiting[topic]:
+                del self._waiting[topic]
 
     def wake_all(self) -> None:
         """Let every stream look: the service stops, or hints may have been missed."""
-        for submission_id in [*self._waiting]:
-            self._wake(submission_id)
+        for topic in [*self._waiting]:
+            self._wake(topic)
 
     async def run(self) -> None:
         """Receive hints until cancelled, reconnecting for as long as it takes."""
@@ -83,8 +83,8 @@ class Listeners:
         finally:
             await client.aclose()
 
-    def _wake(self, submission_id: str) -> None:
-        for event in self._waiting.get(submission_id, ()):
+    def _wake(self, topic: str) -> None:
+        for event in self._waiting.get(topic, ()):
             event.set()
 
 

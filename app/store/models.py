@@ -97,8 +97,52 @@ class DrillVersion(Base):
     package: Mapped[bytes] = mapped_column(LargeBinary, deferred=True)
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
     published_at: Mapped[datetime | None]
+    retired_at: Mapped[datetime | None]
 
     drill: Mapped[Drill] = relationship()
+
+
+class Queued:
+    """What every kind of work has that is queued and then held by one worker at a time."""
+
+    state: Mapped[str] = mapped_column(String(16))
+    queue: Mapped[str | None] = mapped_column(String(32))
+    attempt: Mapped[int] = mapped_column(default=0)  # of ours at doing it; also fences late results
+    worker_id: Mapped[str | None] = mapped_column(_WORKER_ID)
+    lease_until: Mapped[datetime | None]
+    queued_at: Mapped[datetime] = mapped_column(default=utc_now)
+    sent_at: Mapped[datetime | None]
+    claimed_at: Mapped[datetime | None]
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+    faults: Mapped[list[Any]] = mapped_column(default=list)  # why earlier attempts failed, for staff
+    report: Mapped[dict[str, Any] | None]
+
+
+class Validation(Queued, Base):
+    """One run of a drill version through the judge. The newest one says how the version stands."""
+
+    __tablename__ = "validations"
+    __table_args__ = (Index("ix_validations_state_queued_at", "state", "queued_at"),)
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True, default=new_id)
+    drill_version_id: Mapped[str] = mapped_column(ForeignKey(DrillVersion.id), index=True)
+    requested_by: Mapped[str] = mapped_column(ForeignKey(User.id))
+
+    version: Mapped[DrillVersion] = relationship()
+
+
+class ValidationEvent(Base):
+    """What happened while a drill version was validated, numbered per version from 1 without gaps."""
+
+    __tablename__ = "validation_events"
+
+    drill_version_id: Mapped[str] = mapped_column(ForeignKey(DrillVersion.id), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    validation_id: Mapped[str] = mapped_column(ForeignKey(Validation.id))
+    type: Mapped[str] = mapped_column(String(16))
+    data: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
 class Submission(Base):
@@ -133,7 +177,7 @@ class Submission(Base):
     version: Mapped[DrillVersion] = relationship()
 
 
-class Grading(Base):
+class Grading(Queued, Base):
     """One judging of a submission. A regrade adds another; exactly one is current."""
 
     __tablename__ = "gradings"
@@ -152,22 +196,10 @@ class Grading(Base):
     submission_id: Mapped[str] = mapped_column(ForeignKey(Submission.id), index=True)
     drill_version_id: Mapped[str] = mapped_column(ForeignKey(DrillVersion.id))
     is_current: Mapped[bool] = mapped_column(default=True)
-    state: Mapped[str] = mapped_column(String(16))
     verdict: Mapped[str | None] = mapped_column(String(32))
     score: Mapped[float | None]
     max_score: Mapped[float | None]
-    queue: Mapped[str | None] = mapped_column(String(32))
-    attempt: Mapped[int] = mapped_column(default=0)  # of ours at judging it; also fences late results
     seed: Mapped[str] = mapped_column(String(64))
-    worker_id: Mapped[str | None] = mapped_column(_WORKER_ID)
-    lease_until: Mapped[datetime | None]
-    queued_at: Mapped[datetime] = mapped_column(default=utc_now)
-    sent_at: Mapped[datetime | None]
-    claimed_at: Mapped[datetime | None]
-    started_at: Mapped[datetime | None]
-    finished_at: Mapped[datetime | None]
-    faults: Mapped[list[Any]] = mapped_column(default=list)  # why earlier attempts failed, for staff
-    report: Mapped[dict[str, Any] | None]
 
     submission: Mapped[Submission] = relationship()
     version: Mapped[DrillVersion] = relationship()

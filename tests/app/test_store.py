@@ -12,10 +12,11 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect, select, text
 from sqlalchemy.exc import IntegrityError, StatementError
 
+from app.settings import Settings
 from app.store.engine import Store
 from app.store.ids import new_id
 from app.store.migrate import downgrade, upgrade
-from app.store.models import Base, Grading, User
+from app.store.models import Base, DrillVersion, Grading, User
 from tests import builders
 
 
@@ -116,3 +117,25 @@ def test_ids_sort_by_the_time_they_were_made() -> None:
     assert by_time == sorted(by_time)
     assert len(set(ids)) == len(ids)
     assert all(made[14] == "7" and made[19] in "89ab" for made in ids)
+
+
+def test_a_database_of_the_first_schema_keeps_what_it_holds(settings: Settings) -> None:
+    settings.data.mkdir(parents=True)
+    old = Store(settings.database)
+    upgrade(old.engine, "0001")
+    with old.engine.begin() as connection:
+        connection.execute(text("INSERT INTO drills VALUES ('d', 'toy', NULL, '2026-01-01 00:00:00')"))
+        connection.execute(
+            text(
+                "INSERT INTO drill_versions (id, drill_id, number, digest, state, manifest, package, created_at) "
+                "VALUES ('v', 'd', 1, 'x', 'published', '{}', 'zip', '2026-01-01 00:00:00')"
+            )
+        )
+    upgrade(old.engine)
+    with old.reading() as session:
+        kept = session.get_one(DrillVersion, "v")
+        assert (kept.state, kept.retired_at) == ("published", None)
+    downgrade(old.engine, "0001")
+    with old.engine.connect() as connection:
+        assert connection.execute(text("SELECT state FROM drill_versions")).scalars().all() == ["published"]
+    old.close()
