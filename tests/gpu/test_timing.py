@@ -90,3 +90,18 @@ def softmax(x, out):
     assert report.cause is not None
     assert report.cause.key == "performance.wrong_output"
     assert report.score == 70, "what was right stays right"
+
+
+def test_calls_that_cannot_be_captured_are_timed_one_by_one(grade: Grade) -> None:
+    synchronising = (
+        RIGHT
+        + """
+_right = softmax
+def softmax(x, out):
+    _right(x, out)
+    torch.cuda.current_stream().synchronize()
+"""
+    )
+    report = grade(synchronising, measure=True)
+    assert report.verdict is Verdict.ACCEPTED
+    assert report.performance.status is PerformanceStatus.MEASURED, report.performance.reason

@@ -98,12 +98,19 @@ class Went(_Said):
     type: Literal["went"]
 
 
+class Captured(_Said):
+    """Whether all calls could be captured in graphs."""
+
+    type: Literal["captured"]
+    all: bool
+
+
 class Failed(_Said):
     type: Literal["failed"]
     failure: Failure
 
 
-Said = Ready | Loaded | Mapped | Returned | Compiled | Went | Failed
+Said = Ready | Loaded | Mapped | Returned | Compiled | Went | Captured | Failed
 
 _ADAPTER: TypeAdapter[Said] = TypeAdapter(Annotated[Said, Field(discriminator="type")])
 

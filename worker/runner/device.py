@@ -74,7 +74,7 @@ def executors() -> dict[str, Execute]:
     recorder = LaunchRecorder()
     recorder.install()
     warmup.launch(torch.device("cuda"))
-    torch.cuda.synchronize()
+    warmup.operate(torch.device("cuda"))
     compile_pass = CompilePass(load=True)
 
     def compile_call(entry: Callable[..., Any], message: dict[str, Any], arena: Mapping) -> dict[str, Any]:

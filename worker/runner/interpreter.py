@@ -53,6 +53,7 @@ def executors() -> dict[str, Execute]:
     """``call``: one call, with what it launched and which operations it used."""
     launched = install()
     warmup.launch(torch.device("cpu"))
+    warmup.operate(torch.device("cpu"))
 
     def call(entry: Callable[..., Any], message: dict[str, Any], arena: Mapping) -> dict[str, Any]:
         run = bound_call(entry, message, arena)

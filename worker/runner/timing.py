@@ -36,16 +36,22 @@ class TimedCalls:
         return {"type": "went"}
 
     def capture(self, _entry: Callable[..., Any], message: dict[str, Any], _arena: Mapping) -> dict[str, Any]:
-        """``groups``: a graph for each list of slots."""
+        """``groups``: a graph for each list of slots. Host code that synchronises, say, cannot be captured."""
         self._graphs = []
-        for group in message["groups"]:
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                for slot in group:
-                    self._calls[slot]()
-            self._graphs.append(graph)
+        try:
+            self._graphs = [self._captured(group) for group in message["groups"]]
+        except Exception:
+            torch.cuda.synchronize()  # a device that is at fault fails here again
+            return {"type": "captured", "all": False}
         torch.cuda.synchronize()
-        return {"type": "went"}
+        return {"type": "captured", "all": True}
+
+    def _captured(self, group: list[int]) -> torch.cuda.CUDAGraph:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for slot in group:
+                self._calls[slot]()
+        return graph
 
     def rounds(self, _entry: Callable[..., Any], message: dict[str, Any], _arena: Mapping) -> dict[str, Any]:
         """Make rounds whenever the doorbell rings, until it rings for no call."""

@@ -6,7 +6,7 @@ import random
 
 from graders.limits import Limits
 from worker.judge.attendant import Attendant
-from worker.judge.messages import Went
+from worker.judge.messages import Captured, Went
 from worker.judge.outcome import Stopped
 from worker.judge.timing.slots import Slots
 from worker.protocol.doorbell import Doorbell
@@ -44,14 +44,15 @@ class Contestant:
         self._require(self._attendant.ask(message, Went, self._limits.compile_s, "case.time_limit"))
 
     def capture(self) -> bool:
-        """Capture graphs of ``GROUP`` calls. False where the calls cannot be captured, and the runner lives on."""
+        """Capture graphs of ``GROUP`` calls. False where the calls cannot be captured."""
         count = len(self.slots.slots)
         groups = [list(range(first, first + GROUP)) for first in range(0, count - GROUP + 1, GROUP)]
         message = {"type": "capture", "groups": groups}
-        answer = self._attendant.ask(message, Went, self._limits.compile_s, "case.time_limit")
-        if not isinstance(answer, Stopped):
-            self._groups = groups
-        return not isinstance(answer, Stopped)
+        answer = self._attendant.ask(message, Captured, self._limits.compile_s, "case.time_limit")
+        if isinstance(answer, Stopped):
+            raise Refused(answer)
+        self._groups = groups if answer.all else None
+        return answer.all
 
     def eager(self) -> None:
         """Time single calls, not graphs."""

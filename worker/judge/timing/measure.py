@@ -194,20 +194,25 @@ class Measurement:
 
     def _prepare(self, candidate: Contestant, reference: Contestant, plan: _Plan) -> None:
         candidate.prepare()
+        captured = plan.graphs and candidate.capture()
         with _reference_is_ours():
             reference.prepare()
-        if plan.graphs and not (candidate.capture() and reference.capture()):
+            captured = captured and reference.capture()
+        if not captured:
             candidate.eager()
-            reference.eager()
-        for contestant in (candidate, reference):
-            contestant.begin()
-            contestant.pause()
+        candidate.begin()
+        candidate.pause()
+        with _reference_is_ours():
+            reference.begin()
+            reference.pause()
 
     @staticmethod
     def _end(candidate: Contestant, reference: Contestant) -> None:
-        for contestant in (candidate, reference):
-            contestant.resume()
-            contestant.end()
+        candidate.resume()
+        candidate.end()
+        with _reference_is_ours():
+            reference.resume()
+            reference.end()
 
     def _interleave(self, shape: TimedShape, rounds: Rounds, candidate: Contestant, reference: Contestant) -> _Times:
         count = max(1, len(reference.units) - (1 if len(reference.units[0]) > 1 else SPARE_SLOTS))
