@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
 
 from graders.catalogue import Catalogue
 from graders.report import Message, Param
@@ -239,6 +239,8 @@ class ReferenceTiming(_Model):
 class ValidationReport(_Model):
     """A finished validation. ``complete`` is False when it ended before the submissions were run."""
 
+    model_config = ConfigDict(frozen=True, extra="ignore")  # ``valid`` is written, and computed anew when read
+
     format: Literal[1] = 1
     slug: str | None = Field(description="None when the package does not even tell.")
     digest: str | None
@@ -260,6 +262,7 @@ class ValidationReport(_Model):
     def warnings(self) -> list[Finding]:
         return [finding for finding in self.findings if finding.severity is Severity.WARNING]
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def valid(self) -> bool:
         """Whether the version may be published: everything was run, and no finding is an error."""

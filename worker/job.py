@@ -1,4 +1,4 @@
-"""What a judge is given for one grading."""
+"""What a judge is given to do, and what it answers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict
 
 from graders.limits import Limits
+from graders.validation import Finding
 from graders.verdict import Lane
 
 UNSANDBOXED = "unsandboxed"
@@ -32,3 +33,23 @@ class Job(BaseModel):
     measure: bool = True
     queued_at: datetime | None = None
     claimed_at: datetime | None = None
+
+
+class SelfTest(BaseModel):
+    """A drill version to load, draw and try without any submission, within a time and an amount of memory."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    slug: str
+    digest: str
+    limit_s: float
+    memory_mib: int
+
+
+class SelfTested(BaseModel):
+    """What was found. ``memory_mib`` is what the tensors of each test hold, by category/name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    findings: list[Finding]
+    memory_mib: dict[str, float] = {}

@@ -13,11 +13,12 @@ import torch
 
 from graders.verdict import Lane
 from worker.device_ledger import DeviceLedger
-from worker.job import Job
+from worker.job import Job, SelfTest
 from worker.judge.device import Device, DeviceUnhealthy, device_of
 from worker.judge.device_share import DeviceShare
 from worker.judge.grading import Grading
 from worker.judge.packages import Packages
+from worker.judge.self_test import self_test
 from worker.judge.supervisor_link import SupervisorLink
 from worker.judge.timing.baselines import Baselines
 from worker.judge.timing.calibration import calibrate
@@ -48,11 +49,11 @@ def _serve_one(channel: Channel, packages: Packages, device: Device, share: Devi
     """One job. A failure of ours is told, never turned into a verdict: the supervisor decides what follows."""
     message, (package,) = channel.receive()
     try:
-        job = Job.model_validate(message["job"])
-        link = SupervisorLink(channel, job.limits, share)
-        instruments = _instruments(device)
-        drill = packages.drill(job.slug, job.digest, package)
-        link.report(Grading(job, drill, link, instruments).run())
+        if message["type"] == "self_test":
+            tested = self_test(SelfTest.model_validate(message["job"]), packages, package, device)
+            channel.send({"type": "self_tested", "tested": tested.model_dump(mode="json")})
+        else:
+            _grade(Job.model_validate(message["job"]), channel, packages, package, device, share)
     except PeerGone:
         raise
     except Exception as error:
@@ -60,6 +61,13 @@ def _serve_one(channel: Channel, packages: Packages, device: Device, share: Devi
         channel.send({"type": "failed", "reason": reason, "unhealthy": isinstance(error, DeviceUnhealthy)})
     finally:
         os.close(package)
+
+
+def _grade(job: Job, channel: Channel, packages: Packages, package: int, device: Device, share: DeviceShare) -> None:
+    link = SupervisorLink(channel, job.limits, share)
+    instruments = _instruments(device)
+    drill = packages.drill(job.slug, job.digest, package)
+    link.report(Grading(job, drill, link, instruments).run())
 
 
 if __name__ == "__main__":

@@ -20,9 +20,13 @@ class Packages:
     def drill(self, slug: str, digest: str, package: int) -> Drill:
         """The drill of a package whose zip is open as descriptor ``package``. Raises DrillError."""
         if self._loaded is None or self._loaded[0] != digest:
-            root = self._folder / digest
-            if not root.is_dir():
-                with os.fdopen(os.dup(package), "rb") as file, zipfile.ZipFile(io.BytesIO(file.read())) as archive:
-                    archive.extractall(root)
-            self._loaded = (digest, load_drill(root, slug))
+            self._loaded = (digest, load_drill(self.unpacked(digest, package), slug))
         return self._loaded[1]
+
+    def unpacked(self, digest: str, package: int) -> Path:
+        """The folder that holds the files of a package, none of which has been run."""
+        root = self._folder / digest
+        if not root.is_dir():
+            with os.fdopen(os.dup(package), "rb") as file, zipfile.ZipFile(io.BytesIO(file.read())) as archive:
+                archive.extractall(root)
+        return root

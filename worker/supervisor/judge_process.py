@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
+from typing import Literal
 
 from graders.verdict import Lane
 from worker.device_ledger import DeviceLedger
@@ -55,13 +56,13 @@ class JudgeProcess:
             self.channel.receive(START_WAIT_S)
             self._ready = True
 
-    def send_job(self, job: dict[str, object], package: bytes) -> None:
+    def send_job(self, job: dict[str, object], package: bytes, kind: Literal["grade", "self_test"] = "grade") -> None:
         """Hand over a job with its drill's package, in memory that nobody else has."""
         descriptor = os.memfd_create("package", os.MFD_CLOEXEC)
         try:
             os.write(descriptor, package)
             os.lseek(descriptor, 0, os.SEEK_SET)
-            self.channel.send({"type": "grade", "job": job}, (descriptor,))
+            self.channel.send({"type": kind, "job": job}, (descriptor,))
         finally:
             os.close(descriptor)
 

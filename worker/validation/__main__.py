@@ -1,0 +1,109 @@
+"""``python -m worker.validation SLUG|FOLDER|ZIP [--json]``: validate a drill without a server."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from graders.catalogue import Catalogue, judge_catalogue
+from graders.package import Package, built_in_drills
+from graders.unpack import PackageRefused, read_folder, read_zip
+from graders.validation import Finding, Severity, ValidationReport
+from graders.verdict import Lane
+from worker.sandbox.profile import SandboxUnavailable
+from worker.supervisor.lane import Post, choose_post
+from worker.supervisor.supervisor import JudgeFailed
+from worker.validation.engine import Validation
+
+
+class _Progress:
+    """Prints what is through to standard error; never cancels."""
+
+    def stage(self, name: str) -> None:
+        print(f"{name}…", file=sys.stderr)
+
+    def graded(self, name: str, verdict: str, done: int, total: int) -> None:
+        print(f"{done:3}/{total} {name}: {verdict or 'the judge failed'}", file=sys.stderr)
+
+    def cancelled(self) -> bool:
+        return False
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit code 0 only for valid, 1 for a drill that is not, 2 when it could not be validated."""
+    parser = argparse.ArgumentParser(prog="warpgrade drill validate", description="Validate a drill without a server.")
+    parser.add_argument("drill", help="a built-in drill's slug, a folder or a zip")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    options = parser.parse_args(arguments)
+    try:
+        post = choose_post(os.environ.get("WARPGRADE_LANE", "auto"), os.environ.get("WARPGRADE_SANDBOX", "auto"))
+        report, catalogue = _validated(options.drill, post)
+    except (OSError, ValueError, SandboxUnavailable, JudgeFailed) as error:
+        print(f"warpgrade drill validate: {error}", file=sys.stderr)
+        return 2
+    print(report.model_dump_json(indent=2) if options.json else render(report, catalogue, _locale()))
+    return 0 if report.valid else 1
+
+
+def render(report: ValidationReport, catalogue: Catalogue, locale: str) -> str:
+    """The findings as plain text, errors first, and what the drill costs."""
+    lines = [line for finding in (*report.errors, *report.warnings) for line in _told(finding, catalogue, locale)]
+    for cost in report.costs:
+        held = f", {cost.memory_mib:.1f} MiB" if cost.memory_mib is not None else ""
+        lines.append(
+            f"{cost.lane}: {cost.slowest_case} {cost.slowest_case_ms:.0f} ms ({cost.slowest_submission}){held}"
+        )
+    lines += [
+        f"{item.shape}: {item.time_us:.1f} µs ± {item.spread:.1%}, {item.fraction_of_copy:.0%}"
+        for item in report.reference
+    ]
+    verdict = "validation_result.valid" if report.valid else "validation_result.invalid"
+    params = {"errors": len(report.errors), "warnings": len(report.warnings), "submissions": len(report.submissions)}
+    return "\n".join([*lines, catalogue.render(verdict, params, locale)])
+
+
+def _told(finding: Finding, catalogue: Catalogue, locale: str) -> list[str]:
+    sentence, cure = finding.told(catalogue, locale)
+    place = f"{finding.place}: " if finding.place else ""
+    return [f"{_MARKS[finding.severity]} {place}{sentence} [{finding.code}]", f"        {cure}"]
+
+
+_MARKS = {Severity.ERROR: "error  ", Severity.WARNING: "warning"}
+
+
+def _validated(name: str, post: Post) -> tuple[ValidationReport, Catalogue]:
+    """The report and the catalogue to tell it with. Raises ValueError when nothing is there under that name."""
+    try:
+        package = _package(name)
+    except PackageRefused as refused:
+        return _refused(refused.finding, post.lane), judge_catalogue()
+    return Validation(package, post, _Progress()).run(), judge_catalogue()
+
+
+def _package(name: str) -> Package:
+    path = Path(name)
+    if name in built_in_drills():
+        return Package.from_tree(name)
+    if path.is_dir():
+        return read_folder(path)
+    if path.is_file():
+        return read_zip(path.read_bytes())
+    raise ValueError(f"{name!r} is no file, no folder and none of the drills {', '.join(built_in_drills())}")
+
+
+def _refused(finding: Finding, lane: Lane) -> ValidationReport:
+    now = datetime.now(UTC)
+    return ValidationReport(
+        slug=None, digest=None, lane=lane, complete=False, findings=[finding], started_at=now, finished_at=now
+    )
+
+
+def _locale() -> str:
+    return "zh" if os.environ.get("LANG", "").startswith("zh") else "en"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
