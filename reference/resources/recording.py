@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ class Launch:
     attributes: dict[Any, Any]
     warps: int
     stages: int
+    registers: int | None = None
+    """The most that a thread may have, if the call says so."""
 
 
 class _NoDevice:
@@ -57,6 +60,7 @@ def launches_of(call: Callable[[], object]) -> list[Launch]:
                 attributes=compile["configs"][0],
                 warps=compile["num_warps"],
                 stages=compile["num_stages"],
+                registers=json.loads(compile["specialization_data"])["options"]["maxnreg"],
             )
         )
         return True  # do not compile, and so do not launch

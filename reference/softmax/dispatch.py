@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from reference.softmax import ladder, tuning
-from reference.softmax.arguments import COMPUTE_DTYPE, EmptyRow, operands
+from reference.softmax.arguments import EmptyRow, operands
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None, *, empty_row: EmptyRow = "zero") -> torch.Tensor:
@@ -20,7 +20,7 @@ def softmax(x: torch.Tensor, out: torch.Tensor | None = None, *, empty_row: Empt
         out = torch.empty_like(x, memory_format=torch.contiguous_format)
     given = operands(x, out, empty_row)
     if not given.empty:
-        name = tuning.rung(x.device, given.rows, given.columns, COMPUTE_DTYPE[x.dtype].itemsize)
+        chosen = tuning.choice(x.device, given.rows, given.columns, x.itemsize)
         with torch.cuda.device_of(x):
-            ladder.RUNGS[name].softmax(x, out, empty_row=empty_row)
+            ladder.RUNGS[chosen.rung].softmax(x, out, empty_row=empty_row, **chosen.options)
     return out

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reference import traffic
-from reference.softmax import naive, one_row, online, persistent, several_rows, split
+from reference.softmax import aligned, cooperative, naive, one_row, online, persistent, pieces, several_rows, split
 from reference.traffic import Traffic
 
 
@@ -30,4 +30,7 @@ RUNGS = {
     "persistent": Rung(persistent.softmax, traffic.fused, persistent.LONGEST_ROW),
     "online": Rung(online.softmax, traffic.two_passes),
     "split": Rung(split.softmax, traffic.split),
+    "pieces": Rung(pieces.softmax, traffic.fused, pieces.LONGEST_ROW),
+    "aligned": Rung(aligned.softmax, traffic.fused, aligned.LONGEST_ROW),
+    "cooperative": Rung(cooperative.softmax, traffic.cooperative, cooperative.LONGEST_ROW),
 }

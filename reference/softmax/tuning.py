@@ -1,17 +1,15 @@
-"""Every choice of block, warps and rung in one place. Correctness depends on none of it.
+"""Every choice of rung, block and warps in one place. Correctness depends on none of it.
 
-The numbers hold about 16 to 64 float32 a thread, so that a row fits the registers without spilling.
+``TABLES`` is what ``scripts/tune_reference.py`` is for; the functions below it fill in what a call leaves open. The
+numbers hold about 16 to 64 float32 a thread, so that a row fits the registers without spilling.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 import torch
-
-SHORT_ROW = 1024
-"""Rows up to here go several to a program."""
-
-LONG_ROW = 32768
-"""Rows up to here stay in registers as float32; half as many elements as float64."""
 
 TILE = 4096
 """Elements of a program that takes several rows."""
@@ -19,16 +17,100 @@ TILE = 4096
 LOOP_BLOCK = 8192
 """Elements a step on rows that do not fit."""
 
+LARGEST_SLICE_BYTES = 65536
+"""Most that a program keeps of a row that several share, in bytes of what is computed: two fit a multiprocessor."""
+
+SMALLEST_SLICE = 512
+"""Least that it keeps, in elements, however few rows there are."""
+
 STAGES = 2
 """Rows under way in a persistent program: one that is computed and one that is loaded."""
 
 THREADS = 2048
 """Threads that a multiprocessor holds."""
 
+MOST_PROGRAMS = 32
+"""Programs that it holds."""
+
+REGISTERS = 65536
+"""Registers that it has, and a thread no more than 255 of them."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A rung, and what to call it with."""
+
+    rung: str
+    options: Mapping[str, int] = field(default_factory=dict)
+
+
+Table = tuple[tuple[int, Choice], ...]
+"""The longest row that a choice is for, and the choice; in rising order."""
+
+TABLES: dict[int, Table] = {
+    2: (
+        (256, Choice("several_rows", {"rows_per_program": 8, "warps": 1})),
+        (512, Choice("several_rows", {"rows_per_program": 4, "warps": 1})),
+        (1024, Choice("pieces", {"warps": 1})),
+        (2048, Choice("pieces", {"warps": 2})),
+        (4096, Choice("pieces", {"warps": 4})),
+        (8448, Choice("pieces", {"warps": 8})),
+        (32768, Choice("pieces", {"warps": 16})),
+    ),
+    4: (
+        (256, Choice("several_rows", {"rows_per_program": 4, "warps": 1})),
+        (512, Choice("several_rows", {"rows_per_program": 2, "warps": 1})),
+        (1024, Choice("pieces", {"warps": 1})),
+        (2048, Choice("pieces", {"warps": 2})),
+        (4096, Choice("pieces", {"warps": 4})),
+        (8448, Choice("pieces", {"warps": 8})),
+        (16384, Choice("pieces", {"warps": 16})),
+        (32768, Choice("pieces", {"warps": 32})),
+    ),
+    8: (
+        (1024, Choice("several_rows")),
+        (16384, Choice("one_row")),
+    ),
+}
+"""By bytes of an element, for rows that one program holds. Longer ones are shared."""
+
+
+def choice(device: torch.device, rows: int, columns: int, itemsize: int) -> Choice:
+    """What takes a matrix of M×N elements of ``itemsize`` bytes."""
+    for longest, chosen in TABLES[itemsize]:
+        if columns <= longest:
+            return chosen
+    if device.type != "cpu" and columns <= LONGEST_SHARED:
+        return Choice("cooperative")
+    return Choice("split" if rows < multiprocessors(device) else "online")
+
+
+LONGEST_SHARED = 1 << 20
+"""The longest row that programs share and keep: 64 of the largest slices of float32, 128 of float64."""
+
+
+def slice_block(device: torch.device, rows: int, columns: int, itemsize: int) -> int:
+    """Elements, computed in ``itemsize`` bytes, that a program keeps of a row that several share.
+
+    As many as it can, but with few rows so many fewer that every multiprocessor gets some.
+    """
+    wanted = -(-rows * columns // multiprocessors(device))
+    return max(SMALLEST_SLICE, min(LARGEST_SLICE_BYTES // itemsize, 1 << (wanted - 1).bit_length()))
+
 
 def warps(block: int) -> int:
     """Warps of a program that holds ``block`` elements."""
     return 4 if block <= 2048 else 8 if block <= 8192 else 16 if block <= 32768 else 32
+
+
+def programs(warps: int) -> int:
+    """Programs of so many warps for which a multiprocessor has 64 registers a thread."""
+    return max(1, THREADS // 2 // (32 * warps))
+
+
+def registers(warps: int) -> int:
+    """Registers a thread may have where so many warps are to be resident on a multiprocessor."""
+    return min(255, REGISTERS // (32 * warps) // 8 * 8)  # they are given out by eight
 
 
 def rows_per_program(block: int) -> int:
@@ -42,8 +124,20 @@ def loop_block(columns: int) -> int:
 
 
 def multiprocessors(device: torch.device) -> int:
-    """The GPU's multiprocessors; 1 where there is no GPU."""
-    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1
+    """The GPU's multiprocessors; an H200's where kernels are compiled for none, and 1 on the host."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_properties(device).multi_processor_count
+    return 132 if device.type == "meta" else 1
+
+
+def rows_under_way(device: torch.device, row_bytes: int) -> int:
+    """Rows to read twice at a time: as many as half of the L2 cache holds, a whole number a multiprocessor.
+
+    If it does not hold one for each, nothing is gained by a limit.
+    """
+    cache = torch.cuda.get_device_properties(device).L2_cache_size if device.type == "cuda" else 50 * 2**20
+    each = cache // 2 // row_bytes // multiprocessors(device)
+    return min(each or MOST_PROGRAMS, MOST_PROGRAMS) * multiprocessors(device)
 
 
 def resident_programs(device: torch.device, warps: int) -> int:
@@ -54,12 +148,3 @@ def resident_programs(device: torch.device, warps: int) -> int:
 def splits(device: torch.device, rows: int, warps: int) -> int:
     """Programs for each of ``rows`` rows, so that all of them together are resident at once."""
     return max(1, resident_programs(device, warps) // rows)
-
-
-def rung(device: torch.device, rows: int, columns: int, itemsize: int) -> str:
-    """The name of the rung that takes a matrix of M×N elements computed in ``itemsize`` bytes each."""
-    if columns <= SHORT_ROW:
-        return "several_rows"
-    if columns * itemsize <= LONG_ROW * 4:
-        return "one_row"
-    return "split" if rows < multiprocessors(device) else "online"

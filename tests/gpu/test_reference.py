@@ -44,6 +44,9 @@ def test_beyond_the_matrix(check: Callable[[str, str], str | None], variant: str
         ("dispatch", 32776),
         ("online", 50_000),
         ("split", 100_000),
+        ("pieces", 32776),
+        ("aligned", 1001),
+        ("cooperative", 50_001),
     ],
 )
 def test_more_than_two_to_the_31_elements(variant: str, columns: int) -> None:
@@ -77,6 +80,57 @@ def test_the_result_is_the_same_every_time(name: str) -> None:
         RUNGS[name].softmax(x, out)
         results.append(out)
     assert all(torch.equal(result, results[0]) for result in results)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(("rows", "columns"), [(1, 131_072), (8, 500_000), (64, 50_257), (300, 40_000), (3, 2**20)])
+def test_programs_share_rows(rows: int, columns: int, dtype: torch.dtype) -> None:
+    x = torch.randn(rows, columns, device=DEVICE).to(dtype)
+    x[0, : columns // 2] = -torch.inf
+    x[-1, columns // 3] = 20
+    for ahead in (0, 128):
+        out = torch.full_like(x, torch.nan)
+        RUNGS["cooperative"].softmax(x, out, ahead=ahead)
+        assert difference(out, x) is None
+
+
+@pytest.mark.parametrize("block", [256, 1024, 4096])
+def test_rows_that_take_turns_give_the_same_every_time(block: int) -> None:
+    x = torch.randn(3000, 5001, device=DEVICE)
+    first, again = torch.empty_like(x), torch.empty_like(x)
+    RUNGS["cooperative"].softmax(x, first, block=block)
+    assert difference(first, x) is None
+    for _ in range(20):
+        RUNGS["cooperative"].softmax(x, again, block=block)
+        assert torch.equal(first, again)
+
+
+def test_what_is_not_resident_at_once_is_refused() -> None:
+    x = torch.empty(1, 2**20, device=DEVICE)
+    with pytest.raises(ValueError, match="are resident at once"):
+        RUNGS["cooperative"].softmax(x, torch.empty_like(x), block=256)
+
+
+def test_graphs_that_share_rows_run_side_by_side() -> None:
+    pairs = [(torch.randn(2, 100_000, device=DEVICE), torch.empty(2, 100_000, device=DEVICE)) for _ in range(2)]
+    graphs = []
+    for x, out in pairs:
+        RUNGS["cooperative"].softmax(x, out, block=4096)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(30):
+                RUNGS["cooperative"].softmax(x, out, block=4096)
+        graphs.append(graph)
+    streams = [torch.cuda.Stream() for _ in pairs]  # type: ignore[no-untyped-call]
+    for _, out in pairs:
+        out.fill_(torch.nan)
+    torch.cuda.synchronize()
+    for _ in range(20):
+        for graph, stream in zip(graphs, streams, strict=True):
+            with torch.cuda.stream(stream):
+                graph.replay()
+    torch.cuda.synchronize()
+    assert all(difference(out, x) is None for x, out in pairs)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1000, 256), (1000, 5000), (1000, 50257), (3, 200_000)])

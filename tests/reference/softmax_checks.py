@@ -6,9 +6,13 @@ from collections.abc import Callable
 from functools import partial
 
 import torch
+import triton
+import triton.language as tl
 
 from reference import traffic
 from reference.softmax import RUNGS
+from reference.softmax.arithmetic import finite_base
+from reference.softmax.meeting import leave_partial, merge_partials
 from reference.softmax.split import pieces
 from reference.traffic import Traffic
 from tests.reference import counting
@@ -58,12 +62,40 @@ def in_place(variant: str, device: str) -> str | None:
     return difference(x, values)
 
 
+@triton.jit
+def _merge_of_slices(x_ptr, partial_ptr, result_ptr, splits, block: tl.constexpr, padded: tl.constexpr):
+    for split in range(splits):
+        x = tl.load(x_ptr + split * block + tl.arange(0, block))
+        peak = tl.max(x, axis=0)
+        leave_partial(partial_ptr, split, peak, tl.sum(tl.exp(x - finite_base(peak)), axis=0))
+    base, total = merge_partials(partial_ptr, splits, tl.float32, padded)
+    tl.store(result_ptr, base)
+    tl.store(result_ptr + 1, total)
+
+
+def merged_partials(device: str) -> str | None:
+    """What programs that share a row make of one another's results, without the waiting."""
+    splits, block = 5, 16
+    x = torch.randn(splits * block, generator=torch.Generator().manual_seed(8)).to(device) * 9
+    masked = x.clone()
+    masked[: 3 * block] = -torch.inf
+    for row in (x, masked, torch.full_like(x, -torch.inf), x + 30_000):
+        partials = torch.full((2 * splits,), torch.nan, dtype=torch.float64, device=device)
+        found = torch.empty(2, device=device)
+        _merge_of_slices[(1,)](row, partials, found, splits, block=block, padded=8)
+        base = row.max().nan_to_num(neginf=0.0)
+        expected = torch.stack([base, (row.double() - base).exp().sum().float()])
+        if not torch.allclose(found, expected, rtol=1e-6, atol=0):
+            return f"m, l = {found.tolist()}, expected {expected.tolist()}"
+    return None
+
+
 def _split_traffic(rows: int, columns: int) -> Traffic:
     return traffic.split(rows, columns, splits=pieces(columns, 3, 16)[0])
 
 
 TRAFFIC: dict[str, tuple[Callable[..., object], Callable[[int, int], Traffic]]] = {
-    **{name: (RUNGS[name].softmax, RUNGS[name].traffic) for name in ("one_row", "several_rows", "persistent")},
+    **{name: (RUNGS[name].softmax, RUNGS[name].traffic) for name in RUNGS if name not in ("naive", "online", "split")},
     "online": (partial(RUNGS["online"].softmax, block=16), RUNGS["online"].traffic),
     "split": (partial(RUNGS["split"].softmax, splits=3, block=16), _split_traffic),
 }
@@ -73,7 +105,7 @@ TRAFFIC: dict[str, tuple[Callable[..., object], Callable[[int, int], Traffic]]] 
 def traffic_of(rung: str) -> str | None:
     """The kernels' loads and stores, counted in the interpreter, are those of the formula."""
     softmax, formula = TRAFFIC[rung]
-    for rows, columns in ((1, 1), (5, 7), (3, 100)):
+    for rows, columns in ((1, 1), (5, 7), (3, 100), (5, 101)):
         x = torch.randn(rows, columns, generator=torch.Generator().manual_seed(6))
         counted, expected = counting.of_kernels(softmax, x, torch.empty_like(x)), formula(rows, columns)
         if counted != expected:
@@ -85,6 +117,7 @@ CHECKS: dict[str, Callable[[], str | None]] = {
     **{f"far_rows-{variant}": partial(far_rows, variant, "cpu") for variant in RUNGS},
     **{f"far_columns-{variant}": partial(far_columns, variant, "cpu") for variant in RUNGS},
     **{f"in_place-{variant}": partial(in_place, variant, "cpu") for variant in VARIANTS},
+    "merged_partials": partial(merged_partials, "cpu"),
     **{f"traffic-{rung}": partial(traffic_of, rung) for rung in TRAFFIC},
 }
 """Those that the interpreter runs."""

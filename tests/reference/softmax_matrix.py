@@ -71,11 +71,11 @@ def matrix_of(families: Sequence[str], rows: int, columns: int, dtype: torch.dty
     return x.to(dtype)
 
 
-def _with_block(rung: str, pieces: int, **choices: int) -> Callable[..., object]:
+def _with_block(rung: str, pieces: int, least: int = 1, **choices: int) -> Callable[..., object]:
     """The rung with blocks so small that a row takes about ``pieces`` of them."""
 
     def run(x: torch.Tensor, out: torch.Tensor, *, empty_row: EmptyRow) -> None:
-        block = next_power_of_2(cdiv(x.shape[1], pieces))
+        block = next_power_of_2(max(least, cdiv(x.shape[1], pieces)))
         RUNGS[rung].softmax(x, out, empty_row=empty_row, block=block, **choices)
 
     return run
@@ -86,15 +86,20 @@ VARIANTS: dict[str, Callable[..., object]] = {
     **{name: rung.softmax for name, rung in RUNGS.items()},
     "several_rows_tile_of_8": partial(RUNGS["several_rows"].softmax, rows_per_program=8),
     "persistent_2_programs": partial(RUNGS["persistent"].softmax, programs=2),
-    "online_in_4": _with_block("online", 4),
+    "online_in_4": _with_block("online", 4, programs=2),
     "split_in_2": _with_block("split", 4, splits=2),
     "split_in_many": _with_block("split", 5, splits=1000),
+    "pieces_of_64": partial(RUNGS["pieces"].softmax, warps=1, stream=True),
+    "aligned_tile_of_8": partial(RUNGS["aligned"].softmax, rows_per_program=8),
+    "cooperative_in_5": _with_block("cooperative", 5, least=256, programs=1),
 }
 """The rungs as they are, and with the choices that make their loops turn on small matrices."""
 
-LONGEST_ROW = {name: rung.longest_row for name, rung in RUNGS.items()} | {
-    "several_rows_tile_of_8": RUNGS["several_rows"].longest_row,
-    "persistent_2_programs": RUNGS["persistent"].longest_row,
+LONGEST_ROW = {
+    variant: rung.longest_row
+    for variant in VARIANTS
+    for name, rung in RUNGS.items()
+    if variant == name or variant.startswith(f"{name}_")
 }
 """By variant; None or absent: any."""
 

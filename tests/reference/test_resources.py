@@ -12,7 +12,7 @@ from triton import knobs
 
 from reference.resources.__main__ import BEGIN, END, between_marks, main
 from reference.resources.occupancy import resident_programs
-from reference.resources.recording import launches_of
+from reference.resources.recording import Launch, launches_of
 from reference.resources.tables import CAPABILITIES, SUBJECTS, entries, kernel_table, launches, warps_table
 from reference.resources.usage import compiled, usage_of
 from reference.softmax import RUNGS
@@ -86,8 +86,25 @@ def test_lengths_for_which_nothing_differs_are_one_entry() -> None:
 def test_loads_are_as_wide_as_the_length_allows(name: str, columns: int, dtype: torch.dtype, width: str) -> None:
     x = torch.empty((100, columns), dtype=dtype, device="meta")
     (launch,) = launches_of(lambda: RUNGS[name].softmax(x, torch.empty_like(x)))
-    widths = re.findall(r"(?:ld|st)\.global\.(\S+)", compiled(launch, 90).asm["ptx"])
-    assert set(widths) == {width}
+    assert widths(launch) == {width}
+
+
+@pytest.mark.parametrize(
+    ("columns", "dtype"), [(781, torch.bfloat16), (1025, torch.float32), (2047, torch.bfloat16), (2046, torch.bfloat16)]
+)
+@pytest.mark.parametrize("name", ["pieces", "aligned", "cooperative"])
+def test_the_body_of_a_row_that_begins_anywhere_is_loaded_16_bytes_at_a_time(
+    name: str, columns: int, dtype: torch.dtype
+) -> None:
+    x = torch.empty((100, columns), dtype=dtype, device="meta")
+    (launch,) = launches_of(lambda: RUNGS[name].softmax(x, torch.empty_like(x), warps=1))
+    assert "v4.b32" in widths(launch)
+
+
+def widths(launch: Launch) -> set[str]:
+    """How wide a kernel loads and stores, without what it asks of the caches."""
+    ptx = compiled(launch, 90).asm["ptx"]
+    return set(re.findall(r"(?:ld|st)\.global(?:\.L\d::\w+)*\.((?:v\d\.)?b\d+)", ptx))
 
 
 def test_tables_have_a_cell_for_every_column() -> None:

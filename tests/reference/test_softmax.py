@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from reference.softmax import RUNGS, oracle, softmax, tuning
+from reference.softmax import RUNGS, meeting, oracle, softmax, tuning
+from reference.softmax.cooperative import plan
+from reference.softmax.pieces import cut
 from reference.softmax.split import pieces
 from tests.reference.softmax_checks import CHECKS
 from tests.reference.softmax_matrix import INTERPRETER_CASES, INTERPRETER_SKIPS, VARIANTS, Case
@@ -91,12 +93,59 @@ def test_a_rung_refuses_rows_longer_than_it_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 3, 131, 132, 100_000])
-@pytest.mark.parametrize("columns", [1, 1024, 1025, 16384, 32768, 32769, 10**6])
-@pytest.mark.parametrize("itemsize", [4, 8])
-def test_the_chosen_rung_takes_the_row(rows: int, columns: int, itemsize: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "multiprocessors", lambda device: 132)
-    longest = RUNGS[tuning.rung(torch.device("cpu"), rows, columns, itemsize)].longest_row
+@pytest.mark.parametrize("columns", [1, 1024, 1025, 16384, 32768, 32769, 10**6, 2**20 + 1])
+@pytest.mark.parametrize("itemsize", [2, 4, 8])
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_the_chosen_rung_takes_the_row(rows: int, columns: int, itemsize: int, device: str) -> None:
+    longest = RUNGS[tuning.choice(torch.device(device), rows, columns, itemsize).rung].longest_row
     assert longest is None or columns <= longest
+
+
+@pytest.mark.parametrize("table", tuning.TABLES.values(), ids=str)
+def test_a_table_rises_and_its_rungs_take_its_rows(table: tuning.Table) -> None:
+    assert [longest for longest, _ in table] == sorted({longest for longest, _ in table})
+    assert all(longest <= (RUNGS[chosen.rung].longest_row or longest) for longest, chosen in table)
+
+
+@pytest.mark.parametrize("rows", [1, 8, 64, 4096])
+@pytest.mark.parametrize("columns", [32769, 50257, 131072, 500_000, 2**20])
+@pytest.mark.parametrize("itemsize", [4, 8])
+def test_an_h200_holds_every_shared_row_as_planned(rows: int, columns: int, itemsize: int) -> None:
+    device = torch.device("meta")
+    block = tuning.slice_block(device, rows, columns, itemsize)
+    shared = plan(rows, columns, block, 132 * tuning.programs(tuning.warps(block)))
+    assert shared.groups >= 1
+    assert shared.length <= block
+    assert shared.length % 16 == 0
+    assert (shared.splits - 1) * shared.length < columns <= shared.splits * shared.length
+
+
+def test_programs_that_cannot_all_be_resident_are_not_launched() -> None:
+    with pytest.raises(ValueError, match="take 8 programs, but 7 are resident"):
+        plan(1, 8000, 1024, resident=7)
+
+
+@pytest.mark.parametrize("columns", [1, 7, 63, 64, 781, 1000, 8320, 12672, 50257, 65536])
+@pytest.mark.parametrize("spare", [0, 3, 7])
+@pytest.mark.parametrize("warps", [1, 4, 32])
+def test_a_row_is_cut_into_whole_blocks_and_a_rest(columns: int, spare: int, warps: int) -> None:
+    whole, rest = cut(columns, spare, 64 * warps)
+    left = columns - sum(whole)
+    assert all(piece.bit_count() == 1 and piece >= 64 * warps for piece in whole)
+    assert len(whole) <= 4
+    assert min(spare, columns) <= left <= rest < 2 * max(left, 1)
+
+
+def test_captured_launches_get_counters_of_their_own_until_the_reserve_is_used_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    device = torch.device("cpu")
+    reserve = torch.zeros(3 * meeting.COUNTER_STRIDE, dtype=torch.int32)
+    monkeypatch.setitem(meeting._reserve, device, reserve)
+    places = [meeting._reserved(device, groups * meeting.COUNTER_STRIDE) for groups in (1, 2, 1)]
+    assert [place.data_ptr() - reserve.data_ptr() for place in places[:2]] == [0, 128]
+    assert [len(place) for place in places] == [32, 64, 32]
+    assert places[2].untyped_storage().data_ptr() != reserve.data_ptr()
 
 
 @pytest.mark.parametrize("columns", [1, 15, 16, 17, 100, 1000, 2**31 + 5])

@@ -1,0 +1,85 @@
+"""Where programs of one launch meet: each leaves its maximum and sum in memory, and waits until all have.
+
+The counters are 0 between launches, because the last program to leave puts its group's back. So no launch has to clear
+them, and a CUDA graph can be replayed. Counters serve one launch at a time: every stream has its own, and so has every
+launch that is captured, as nobody knows on which stream a graph will be replayed.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from reference.softmax.arithmetic import finite_base
+
+COUNTER_STRIDE = 32
+"""Counters stand 128 bytes apart: programs that wait for different ones do not wait for the same line of a cache."""
+
+MOST_GROUPS = 2048
+"""Counters of a launch."""
+
+RESERVED = 1 << 20
+"""int32 numbers, all 0, that are kept for captured launches: some thousands of launches that share few rows."""
+
+_of_stream: dict[tuple[torch.device, int], torch.Tensor] = {}
+_reserve: dict[torch.device, torch.Tensor] = {}
+
+
+def counters(device: torch.device, groups: int) -> torch.Tensor:
+    """A counter for each of so many groups of programs, for a launch on the current stream of ``device``."""
+    wanted = groups * COUNTER_STRIDE
+    if device.type != "cuda":
+        return torch.zeros(wanted, dtype=torch.int32, device=device)
+    if torch.cuda.is_current_stream_capturing():
+        return _reserved(device, wanted)
+    stream = device, torch.cuda.current_stream(device).cuda_stream
+    if stream not in _of_stream:
+        _of_stream[stream] = torch.zeros(MOST_GROUPS * COUNTER_STRIDE, dtype=torch.int32, device=device)
+    if device not in _reserve:
+        _reserve[device] = torch.zeros(RESERVED, dtype=torch.int32, device=device)
+        torch.cuda.synchronize(device)  # a graph may be replayed on a stream that knows nothing of this one
+    return _of_stream[stream]
+
+
+def _reserved(device: torch.device, wanted: int) -> torch.Tensor:
+    """Counters that a graph keeps for good; once the reserve is used up, ones that every replay clears."""
+    reserve = _reserve.get(device)
+    if reserve is None or len(reserve) < wanted:
+        return torch.zeros(wanted, dtype=torch.int32, device=device)
+    _reserve[device] = reserve[wanted:]  # shares the memory, so what is handed out is never freed
+    return reserve[:wanted]
+
+
+@triton.jit
+def leave_partial(partial_ptr, split, peak, total):
+    """Tell the others the maximum and the sum of one's own slice."""
+    tl.store(partial_ptr + 2 * split, peak.to(tl.float64))
+    tl.store(partial_ptr + 2 * split + 1, total.to(tl.float64))
+
+
+@triton.jit
+def arrive_and_wait(arrived_ptr, expected):
+    """Count oneself in, and wait until ``expected`` have been counted: what they wrote before can be read then."""
+    arrived = tl.atomic_add(arrived_ptr, 1, sem="acq_rel") + 1
+    while arrived < expected:
+        arrived = tl.atomic_add(arrived_ptr, 0, sem="acquire")
+
+
+@triton.jit
+def leave_for_good(arrived_ptr, expected):
+    """Count oneself out; the last of ``expected`` puts the counter back to 0."""
+    if tl.atomic_add(arrived_ptr, 1, sem="acq_rel") + 1 == expected:
+        tl.atomic_xchg(arrived_ptr, 0)
+
+
+@triton.jit
+def merge_partials(partial_ptr, splits, COMPUTE: tl.constexpr, SPLITS: tl.constexpr):
+    """What to subtract in the whole row's exponents, and the row's sum: m = max m_i, l = Σ l_i·exp(m_i - m)."""
+    other = tl.arange(0, SPLITS)
+    inside = other < splits
+    # Past the L1 cache, which may still have what an earlier row left here.
+    peaks = tl.load(partial_ptr + 2 * other, mask=inside, other=-float("inf"), cache_modifier=".cg").to(COMPUTE)
+    totals = tl.load(partial_ptr + 2 * other + 1, mask=inside, other=0.0, cache_modifier=".cg").to(COMPUTE)
+    base = finite_base(tl.max(peaks, axis=0))
+    return base, tl.sum(totals * tl.exp(peaks - base), axis=0)
