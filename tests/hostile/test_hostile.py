@@ -107,6 +107,17 @@ def test_a_student_does_not_learn_what_another_case_than_a_public_one_saw(
     assert LEAKED not in visible_report(report, staff=False).model_dump_json()
 
 
+def test_a_public_case_is_run_before_it_could_tell_of_others(supervisor: Supervisor, reduced_package: Package) -> None:
+    (leak,) = (hostile for hostile in CORPUS if hostile.name == "leak_by_memory")
+    cases = f"graders/{reduced_package.slug}/cases.py"
+    backwards = reduced_package.files[cases] + b"\nCASES = CASES[::-1]\n"
+    report = grade(supervisor, Package(reduced_package.slug, reduced_package.files | {cases: backwards}), leak.source)
+    assert report.verdict is Verdict.ACCEPTED
+    assert [case.ordinal for case in report.cases] == list(range(1, len(report.cases) + 1))
+    assert report.cases[-1].visibility is Visibility.PUBLIC
+    assert LEAKED not in visible_report(report, staff=False).model_dump_json()
+
+
 def test_a_source_of_control_characters_is_graded(supervisor: Supervisor, reduced_package: Package) -> None:
     report = grade(supervisor, reduced_package, f"{RIGHT}\n# " + "\x01" * 60_000)
     assert report.verdict is Verdict.ACCEPTED

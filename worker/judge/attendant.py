@@ -153,7 +153,7 @@ class Attendant:
         finally:
             self.waited_s += time.monotonic() - started
         if isinstance(heard, Failed):
-            stopped = from_failure(heard.failure, self._entry.signature)
+            stopped = from_failure(heard.failure, self._entry.signature, lines=self._source.count("\n") + 1)
             # An error of the device sticks to the process, and memory that it took stays taken.
             return self._end(stopped) if heard.failure.kind in ("device", "device_memory") else stopped
         return heard

@@ -19,7 +19,7 @@ from worker.judge.arena import Arena, Arenas
 from worker.judge.attendant import Attendant, NoMoreRunners
 from worker.judge.case_judgement import judge_call
 from worker.judge.device import Device
-from worker.judge.messages import CompiledKernel, Returned
+from worker.judge.messages import Returned
 from worker.judge.outcome import Stopped
 from worker.judge.placement import Placement, Plan
 
@@ -64,7 +64,6 @@ class CaseRunner:
     ) -> None:
         self._drill, self._attendant, self._limits = drill, attendant, limits
         self._seed, self._device, self._arenas = seed, device, arenas
-        self.kernels: dict[str, CompiledKernel] = {}
         self.launched: set[str] = set()
         """Names of the kernels that came to be launched."""
 

@@ -12,7 +12,7 @@ from graders.drill import Drill
 from graders.memory import Call
 from graders.report import CaseResult, Cause, Report
 from graders.scoring import share_points
-from graders.verdict import Lane, State, Verdict
+from graders.verdict import Lane, State, Verdict, Visibility
 from worker.job import Job
 from worker.judge.arenas import arenas_on
 from worker.judge.attendant import Attendant
@@ -72,12 +72,12 @@ class Grading:
         self._link.state(State.TESTING)
         with self._builder.phase("test"):
             refused = self._run_cases()
-        self._builder.add_kernels(self._cases.kernels.values())
+        self._builder.in_order()
         self._builder.waited(sum(attendant.waited_s for attendant in {self._tester, self._compiler}))
         if refused is not None:
             return self._builder.stopped(refused)
-        if unfinished is not None and self._builder.all_passed:
-            return self._builder.stopped(unfinished)
+        if self._builder.all_passed and (hidden := unfinished or self._hidden_from_the_compiler()) is not None:
+            return self._builder.stopped(hidden)
         with self._builder.phase("diagnose"):
             diagnoses = diagnose(self._drill.misconceptions, self._evidence, self._job.source, self._drill.policy)
         if self._instruments is not None and self._wants_time():
@@ -87,6 +87,14 @@ class Grading:
             if failed is not None:
                 return self._builder.failed_while_measured(failed)
         return self._builder.finished(diagnoses)
+
+    def _hidden_from_the_compiler(self) -> Stopped | None:
+        """Kernels that ran in the tests and that no compiler has seen. A GPU compiles what it runs."""
+        return self._compile_check.unseen(self._cases.launched) if self._interprets else None
+
+    @property
+    def _interprets(self) -> bool:
+        return self._job.lane is Lane.INTERPRETER
 
     def _wants_time(self) -> bool:
         return self._job.measure and bool(self._drill.shapes) and self._builder.all_passed
@@ -107,9 +115,14 @@ class Grading:
         return self._compile_check.run(calls)
 
     def _run_cases(self) -> Stopped | None:
-        """Run every case; what the whole submission is refused for, if a case shows it."""
-        shares = iter(share_points(self._drill.manifest, [case.category for case in self._judged()]))
-        for ordinal, case in enumerate(self._drill.cases, 1):
+        """Run every case; what the whole submission is refused for, if a case shows it.
+
+        Public ones first: what they print and raise is shown whole, and must not be made of what others saw.
+        """
+        judged = self._judged()
+        shares = dict(zip(judged, share_points(self._drill.manifest, [case.category for case in judged]), strict=True))
+        numbered = enumerate(self._drill.cases, 1)
+        for ordinal, case in sorted(numbered, key=lambda item: not self._is_public(item[1])):
             reason = self._device.skip_reason(case)
             if reason is not None:
                 self._keep(self._builder.skipped(ordinal, case, reason))
@@ -117,13 +130,16 @@ class Grading:
             finding = self._cases.run(ordinal, case)
             if finding.stopped is not None:
                 self._device.require_health()
-            if finding.stopped is not None and finding.stopped.interpreter_only:
+            if self._interprets and finding.stopped is not None and finding.stopped.interpreter_only:
                 refused = self._lane_cannot(case, finding.stopped)
                 if refused is not None:
                     return refused
             self._evidence.extend(finding.evidence)
-            self._keep(self._builder.case(ordinal, case, finding, next(shares)))
+            self._keep(self._builder.case(ordinal, case, finding, shares[case]))
         return None
+
+    def _is_public(self, case: Case) -> bool:
+        return self._drill.manifest.category(case.category).visibility is Visibility.PUBLIC
 
     def _judged(self) -> list[Case]:
         return [case for case in self._drill.cases if self._device.skip_reason(case) is None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -32,7 +32,6 @@ from graders.verdict import CaseStatus, Lane, State, Verdict, Visibility, foremo
 from worker.job import UNSANDBOXED, Job
 from worker.judge.case_run import Finding
 from worker.judge.device import Device
-from worker.judge.messages import CompiledKernel
 from worker.judge.outcome import Stopped
 
 _ERROR_VERDICTS = {Verdict.RUNTIME_ERROR, Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT}
@@ -55,9 +54,9 @@ class ReportBuilder:
         """Whether every case that was judged passed."""
         return all(case.status in (CaseStatus.PASSED, CaseStatus.SKIPPED) for case in self.cases)
 
-    def add_kernels(self, kernels: Iterable[CompiledKernel]) -> None:
-        """What the launched kernels took, as the runner read it from the driver."""
-        self.kernels += [KernelResources(**kernel.model_dump()) for kernel in kernels]
+    def in_order(self) -> None:
+        """The results by ordinal, whatever order the cases were run in."""
+        self.cases.sort(key=lambda case: case.ordinal)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

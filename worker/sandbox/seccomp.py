@@ -19,6 +19,8 @@ import pyseccomp as seccomp
 DENIED = (
     # reading or steering other processes
     "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_open", "pidfd_getfd", "pidfd_send_signal", "kcmp",
+    # a timer's signal continues a process that has been stopped
+    "timer_create",
     # kernel surfaces with a history
     "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register",
     "keyctl", "add_key", "request_key",
@@ -33,6 +35,7 @@ DENIED = (
 )  # fmt: skip
 
 _CLONE_NEWUSER = 0x10000000
+_EXIT_SIGNAL = 0xFF
 _PR_SET_PDEATHSIG = 1
 _TIOCSTI = 0x5412
 _TIOCLINUX = 0x541C
@@ -45,6 +48,8 @@ def filter_file() -> int:
     for name in DENIED:
         _add(rules, denied, name)
     _add(rules, denied, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, _CLONE_NEWUSER, _CLONE_NEWUSER))
+    # The end of such a child would continue a parent that has been stopped.
+    _add(rules, denied, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, _EXIT_SIGNAL, signal.SIGCONT))
     _add(rules, seccomp.ERRNO(errno.ENOSYS), "clone3")
     # Whoever could take the parent-death signal back would outlive a supervisor that is killed.
     pdeathsig = seccomp.Arg(0, seccomp.EQ, _PR_SET_PDEATHSIG)

@@ -29,7 +29,7 @@ class Values:
 
     @classmethod
     def drawn(cls) -> Values:
-        return cls(random.SystemRandom().choice((-20.0, 0.0, 5.0)), random.SystemRandom().choice((0.5, 1.0, 3.0)))
+        return cls(random.SystemRandom().choice((-120.0, 0.0, 100.0)), random.SystemRandom().choice((0.5, 1.0, 3.0)))
 
 
 class Slot:

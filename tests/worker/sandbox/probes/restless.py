@@ -1,5 +1,7 @@
-"""Never rests: processes that fork and end at once, one that continues the others, all writing the time into a page."""
+"""Never rests: processes that fork and end at once, one that continues the others, one that has timers continue it,
+all writing the time into a page."""
 
+import ctypes
 import mmap
 import os
 import signal
@@ -39,6 +41,32 @@ def wake_the_others():
         os.kill(-1, signal.SIGCONT)
 
 
+class Event(ctypes.Structure):
+    """``struct sigevent``."""
+
+    _fields_ = [
+        ("value", ctypes.c_void_p),
+        ("signal", ctypes.c_int),
+        ("notify", ctypes.c_int),
+        ("_", ctypes.c_int * 12),
+    ]
+
+
+def wind_itself_up():
+    """Timers whose signal continues a stopped process. Each goes off once: what is pending is lost with a stop."""
+    libc, event, timers = ctypes.CDLL(None), Event(None, signal.SIGCONT, 0), []
+    signal.signal(signal.SIGCONT, lambda *_: None)  # what is ignored is not sent
+    for _ in range(40):
+        timer = ctypes.c_void_p()
+        if libc.timer_create(time.CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(timer)) == 0:
+            timers.append(timer)
+    while True:
+        for number, timer in enumerate(timers, 1):
+            libc.timer_settime(timer, 0, (ctypes.c_long * 4)(0, 0, 0, number * 1_000_000), None)
+        for _ in range(100):
+            beat()
+
+
 def multiply():
     while True:
         beat()
@@ -49,7 +77,7 @@ def multiply():
 
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-for life in (run_on, run_on, wake_the_others):
+for life in (run_on, run_on, wake_the_others, wind_itself_up):
     if fork():
         life()
 from_descriptor(int(sys.argv[1]), 1 << 20).send({"type": "restless"})
