@@ -1,7 +1,8 @@
 # does: returns at once, and writes the output when the garbage collector next runs in the runner's own code
 # exploit: 14
 # lane: both
-# expect: accepted|policy_violation|wrong_answer
+# expect: accepted|policy_violation|wrong_answer|time_limit
+# limits: compile_s=5.0
 # accepted: no advantage because what it does before it answers it does within its call
 # naive: not expressible because it collects no garbage between a call and its check
 import gc
@@ -35,12 +36,14 @@ pending = []
 
 def collected(phase, _info):
     if pending and phase == "start":
+        gc.set_threshold(*usual)
         honest(*pending.pop())
 
 
+usual = gc.get_threshold()
 gc.callbacks.append(collected)
-gc.set_threshold(1)
 
 
 def softmax(x, out):
     pending.append((x, out))
+    gc.set_threshold(1)
