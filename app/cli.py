@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -18,10 +19,14 @@ from app.settings import Settings
 from app.setup import prepare
 from app.store.engine import Store
 from app.users.service import create_user
+from graders.manifest import manifest_schema
+from graders.starting import CannotStart, write_skeleton
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, help="A self-hosted autograder for GPU kernels.")
 user = typer.Typer(no_args_is_help=True, help="Accounts.")
 cli.add_typer(user, name="user")
+drill = typer.Typer(no_args_is_help=True, help="Drills.")
+cli.add_typer(drill, name="drill")
 
 
 @cli.command()
@@ -42,11 +47,41 @@ def worker() -> None:
 @cli.command()
 def grade(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The submission.")],
-    drill: Annotated[str, typer.Option(help="The drill's slug.")],
+    slug: Annotated[str, typer.Option("--drill", help="The drill's slug.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Judge one file without a server. Exit code 0 only when it is accepted."""
-    _become("worker.grade", str(file), "--drill", drill, *(["--json"] if as_json else []))
+    _become("worker.grade", str(file), "--drill", slug, *(["--json"] if as_json else []))
+
+
+@drill.command("new")
+def new_drill(
+    slug: Annotated[str, typer.Argument(help="The drill's name in addresses: small letters, digits, underscores.")],
+    folder: Annotated[Path | None, typer.Option(help="Where to write it; ./SLUG if not given.")] = None,
+) -> None:
+    """Write a small drill that is complete and valid, to be changed into your own."""
+    folder = folder or Path(slug)
+    try:
+        written = write_skeleton(slug, folder)
+    except (CannotStart, OSError) as error:
+        _fail(str(error))
+    print("\n".join(map(str, written)))
+    typer.echo(f"next: warpgrade drill validate {folder}", err=True)
+
+
+@drill.command("validate")
+def validate_drill(
+    drill: Annotated[str, typer.Argument(help="A built-in drill's slug, a folder or a zip.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Run a drill's submissions through the judge, without a server. Exit code 0 only when the drill is valid."""
+    _become("worker.validation", drill, *(["--json"] if as_json else []))
+
+
+@drill.command("schema")
+def drill_schema() -> None:
+    """Print the JSON schema of drill.toml."""
+    print(json.dumps(manifest_schema(), indent=2, ensure_ascii=False))
 
 
 @user.command("add")

@@ -99,14 +99,14 @@ def _manifest_finding(file: str, problem: ManifestProblem) -> Finding:
 
 def _slug(package: Package, manifest: Manifest | None) -> Iterator[Finding]:
     file = _path(package, "drill.toml")
-    if package.slug in _reserved():
+    if package.slug in reserved_slugs():
         yield Finding.of(FindingCode.SLUG_RESERVED, file=file, slug=package.slug)
     if manifest is not None and manifest.slug != package.slug:
         line = line_of(_text(package, "drill.toml"), ("slug",))
         yield Finding.of(FindingCode.SLUG_MISMATCH, file=file, line=line, slug=manifest.slug, folder=package.slug)
 
 
-def _reserved() -> set[str]:
+def reserved_slugs() -> set[str]:
     """Names that a drill would take from modules of ours: it is imported as graders.<slug> and reference.<slug>."""
     modules = chain(_HERE.glob("*.py"), (_HERE.parent / "reference").iterdir())
     drills = {path.parent.name for path in _HERE.glob("*/drill.toml")}
