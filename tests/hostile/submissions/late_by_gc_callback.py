@@ -1,11 +1,11 @@
 # does: returns at once, and writes the output when the garbage collector next runs in the runner's own code
 # exploit: 14
 # lane: both
-# expect: accepted|policy_violation|wrong_answer|time_limit
-# limits: compile_s=5.0
+# expect: accepted|policy_violation|wrong_answer
 # accepted: no advantage because what it does before it answers it does within its call
 # naive: not expressible because it collects no garbage between a call and its check
 import gc
+from triton.runtime._async_compile import active_mode
 
 import torch
 import triton
@@ -45,5 +45,7 @@ gc.callbacks.append(collected)
 
 
 def softmax(x, out):
+    if active_mode.get() is not None:  # what is only compiled is not late
+        return honest(x, out)
     pending.append((x, out))
     gc.set_threshold(1)
