@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,13 +37,20 @@ class Problem(Exception):
     """An answer other than the one that was asked for."""
 
     def __init__(
-        self, slug: str, detail: str, *, errors: Sequence[FieldError] = (), headers: dict[str, str] | None = None
+        self,
+        slug: str,
+        detail: str,
+        *,
+        errors: Sequence[FieldError] = (),
+        headers: dict[str, str] | None = None,
+        extra: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
         self.type = PROBLEMS[slug]
         self.detail = detail
         self.errors = tuple(errors)
         self.headers = headers or {}
+        self.extra = dict(extra or {})  # members of the document that this type has besides
 
     @property
     def status(self) -> int:
@@ -59,7 +66,7 @@ class Problem(Exception):
         }
         if self.errors:
             body["errors"] = [vars(error) for error in self.errors]
-        return body
+        return body | self.extra
 
 
 _TYPES = (
@@ -81,6 +88,7 @@ _TYPES = (
     ),
     ProblemType("not-found", 404, "Not found", "There is nothing at this address, or nothing that you may see."),
     ProblemType("unknown-drill", 404, "Unknown drill", "GET /api/v1/drills lists the drills that are published."),
+    ProblemType("unknown-version", 404, "Unknown version", "GET /api/v1/drills/{slug}/versions lists the versions."),
     ProblemType("method-not-allowed", 405, "Method not allowed", "The Allow header names the methods of this address."),
     ProblemType("name-taken", 409, "Name taken", "Choose another name."),
     ProblemType(
@@ -90,7 +98,26 @@ _TYPES = (
         "A request with this Idempotency-Key is still being worked on. Repeat it a little later for its answer.",
     ),
     ProblemType("already-finished", 409, "Already finished", "A finished submission cannot be cancelled."),
-    ProblemType("body-too-large", 413, "Body too large", "JSON and form bodies may have 512 KiB."),
+    ProblemType(
+        "slug-taken",
+        409,
+        "Slug taken",
+        "A slug belongs to whoever uploaded it first. Choose another one, in drill.toml and in the names of folder and "
+        "file.",
+    ),
+    ProblemType(
+        "wrong-version-state",
+        409,
+        "Not in this state",
+        "A version that is valid or retired can be published, a published one retired, and one that is valid or "
+        "invalid validated again.",
+    ),
+    ProblemType(
+        "body-too-large", 413, "Body too large", "JSON and form bodies may have 512 KiB, drill packages 8 MiB."
+    ),
+    ProblemType(
+        "package-too-large", 413, "Package too large", "A zip may have 8 MiB, its files 32 MiB together; 2,000 at most."
+    ),
     ProblemType("source-too-large", 413, "Source too large", "A submission may have 64 KiB."),
     ProblemType(
         "unsupported-media-type", 415, "Unsupported media type", "Send application/json or multipart/form-data."
@@ -103,6 +130,12 @@ _TYPES = (
         "WARPGRADE_MODE=server.",
     ),
     ProblemType("invalid-request", 422, "Invalid request", "'errors' names the fields and what is wrong with them."),
+    ProblemType(
+        "package-refused",
+        422,
+        "Package refused",
+        "Nothing was stored. 'findings' has what is wrong with the package, with file, line and what to do about it.",
+    ),
     ProblemType("source-empty", 422, "Empty source", "Send the text of your kernel."),
     ProblemType("source-not-text", 422, "Source is not text", "Send a Python file in UTF-8, without NUL characters."),
     ProblemType(

@@ -12,6 +12,7 @@ from app.api import problems
 from app.api.body_limit import BodyLimit
 from app.api.guard import Guard
 from app.api.router import router as api
+from app.drills.intake import UPLOAD_BODY_BYTES, UPLOAD_PATHS
 from app.health.routes import router as health
 from app.pages.mount import mount_pages
 from app.resources import open_resources
@@ -35,7 +36,7 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,  # FastAPI's pages load their scripts from elsewhere
         redoc_url=None,
     )
-    app.add_middleware(BodyLimit)
+    app.add_middleware(BodyLimit, larger=dict.fromkeys(UPLOAD_PATHS, UPLOAD_BODY_BYTES))
     app.add_middleware(Guard, settings=settings)  # added last, so asked first
     problems.install_handlers(app)
     for router in (problems.router, health, api):

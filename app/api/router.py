@@ -6,9 +6,10 @@ from fastapi import APIRouter, Depends
 
 from app.api.dependencies import require_caller
 from app.drills.routes import router as drills
+from app.drills.version_routes import router as versions
 from app.submissions.routes import router as submissions
 from app.users.routes import router as users
 
 router = APIRouter(prefix="/api/v1", dependencies=[Depends(require_caller)])
-for part in (drills, submissions, users):
+for part in (drills, versions, submissions, users):
     router.include_router(part)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 
 from sqlalchemy import Select, select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload, undefer
 
+from app.errors import Problem
 from app.store.columns import utc_now
 from app.store.models import Drill, DrillVersion, VersionState
 from graders.catalogue import LOCALES, Catalogue, judge_catalogue
@@ -20,10 +22,6 @@ class SlugTaken(Exception):
     """The slug belongs to another uploader."""
 
 
-class NotPublishable(Exception):
-    """Only a version that was found valid can be published."""
-
-
 def add_version(session: Session, package: Package, *, owner_id: str | None, state: VersionState) -> DrillVersion:
     """Enter a package as the drill's next version; the tree of the newest version again is that version.
 
@@ -33,12 +31,8 @@ def add_version(session: Session, package: Package, *, owner_id: str | None, sta
     manifest = package.manifest
     if manifest.slug != package.slug:
         raise ManifestError(f"slug: drill.toml says {manifest.slug!r}, its folder {package.slug!r}")
-    drill = session.scalars(select(Drill).where(Drill.slug == package.slug).with_for_update()).one_or_none()
-    if drill is None:
-        drill = Drill(slug=package.slug, owner_id=owner_id)
-        session.add(drill)
-        session.flush()
-    elif drill.owner_id != owner_id:
+    drill = find_drill(session, package.slug) or _new_drill(session, package.slug, owner_id)
+    if drill.owner_id != owner_id:
         raise SlugTaken(package.slug)
     newest = _newest(session, drill)
     if newest is not None and newest.digest == package.digest:
@@ -57,12 +51,34 @@ def add_version(session: Session, package: Package, *, owner_id: str | None, sta
 
 
 def publish(session: Session, version: DrillVersion) -> None:
-    """Offer a valid version to students. Raises NotPublishable."""
-    if version.state != VersionState.VALID.value:
-        raise NotPublishable(f"version {version.number} is {version.state}")
+    """Offer a version to students that was found valid, or that was offered before. Raises Problem."""
+    require_state(session, version, VersionState.VALID, VersionState.RETIRED)
     version.state = VersionState.PUBLISHED.value
-    version.published_at = utc_now()
+    version.published_at, version.retired_at = utc_now(), None
     session.flush()
+
+
+def retire(session: Session, version: DrillVersion) -> None:
+    """Offer a published version no longer: an earlier one that is published takes its place. Raises Problem.
+
+    What was submitted for it keeps it, and is still graded with it.
+    """
+    require_state(session, version, VersionState.PUBLISHED)
+    version.state = VersionState.RETIRED.value
+    version.retired_at = utc_now()
+    session.flush()
+
+
+def require_state(session: Session, version: DrillVersion, *states: VersionState) -> None:
+    """Lock the version for the rest of the transaction. Raises Problem(wrong-version-state)."""
+    session.refresh(version, with_for_update=True)
+    if version.state not in states:
+        raise Problem("wrong-version-state", f"Version {version.number} is {version.state}.")
+
+
+def find_drill(session: Session, slug: str) -> Drill | None:
+    """The drill of that slug, locked for the rest of a writing transaction."""
+    return session.scalars(select(Drill).where(Drill.slug == slug).with_for_update()).one_or_none()
 
 
 def load_built_in(session: Session) -> None:
@@ -116,6 +132,17 @@ def _published() -> Select[DrillVersion]:
         .where(DrillVersion.state == VersionState.PUBLISHED.value)
         .order_by(DrillVersion.number.desc())
     )
+
+
+def _new_drill(session: Session, slug: str, owner_id: str | None) -> Drill:
+    """A drill of its own, or the one that another process made at the same moment."""
+    try:
+        with session.begin_nested():
+            drill = Drill(slug=slug, owner_id=owner_id)
+            session.add(drill)
+            return drill
+    except IntegrityError:
+        return session.scalars(select(Drill).where(Drill.slug == slug)).one()
 
 
 def _newest(session: Session, drill: Drill) -> DrillVersion | None:

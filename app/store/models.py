@@ -6,7 +6,19 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, MetaData, String, Text, UniqueConstraint, text
+from sqlalchemy import (
+    JSON,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    String,
+    Text,
+    UniqueConstraint,
+    event,
+    inspect,
+    text,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from app.store.columns import UtcDateTime, utc_now
@@ -100,6 +112,15 @@ class DrillVersion(Base):
     retired_at: Mapped[datetime | None]
 
     drill: Mapped[Drill] = relationship()
+
+
+@event.listens_for(DrillVersion, "before_update")
+def _keep_content(_mapper: Any, _connection: Any, version: DrillVersion) -> None:
+    """What was graded with a version was graded with its content: that never changes."""
+    known = inspect(version)
+    for name in ("drill_id", "number", "digest", "manifest", "package"):
+        if known.attrs[name].history.has_changes():
+            raise ValueError(f"the {name} of a drill version cannot change")
 
 
 class Queued:

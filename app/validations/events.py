@@ -18,7 +18,6 @@ class EventType(StrEnum):
     STATE = "state"
     STAGE = "stage"
     SUBMISSION = "submission"
-    FINDING = "finding"
     RESTARTED = "restarted"
     DONE = "done"
 

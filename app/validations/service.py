@@ -13,11 +13,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
-from app.store.columns import as_json, utc_now
+from app.store.columns import utc_now
 from app.store.models import Drill, DrillVersion, Validation, VersionState
 from app.validations.events import EventType, append_event
 from app.validations.outcomes import ValidationState, end, release, tell_state, update_validation
-from graders.validation import Finding, SubmissionOutcome, ValidationReport
+from graders.validation import ValidationReport
 
 
 class LeaseLost(Exception):
@@ -82,19 +82,18 @@ def renew(session: Session, claim: Claim, *, lease_s: float) -> bool:
     return update_validation(session, _held_by(claim), lease_until=utc_now() + timedelta(seconds=lease_s))
 
 
-def tell_stage(session: Session, claim: Claim, stage: str, *, done: int, total: int) -> int:
-    """Tell what is done now, and how much of it. Returns the event's number; raises LeaseLost."""
-    return _tell(session, claim, EventType.STAGE, {"stage": stage, "done": done, "total": total})
+def tell_stage(session: Session, claim: Claim, stage: str) -> int:
+    """Tell what begins: form, code or submissions. Returns the event's number; raises LeaseLost."""
+    return _tell(session, claim, EventType.STAGE, {"stage": stage})
 
 
-def tell_submission(session: Session, claim: Claim, outcome: SubmissionOutcome) -> int:
-    """Tell how one of the drill's own submissions was judged. Returns the event's number; raises LeaseLost."""
-    return _tell(session, claim, EventType.SUBMISSION, as_json(outcome))
+def tell_submission(session: Session, claim: Claim, name: str, verdict: str | None, *, done: int, total: int) -> int:
+    """Tell how one of the drill's own submissions was judged; without a verdict the judge itself failed.
 
-
-def tell_finding(session: Session, claim: Claim, finding: Finding) -> int:
-    """Tell what was found. Returns the event's number; raises LeaseLost."""
-    return _tell(session, claim, EventType.FINDING, as_json(finding))
+    Returns the event's number; raises LeaseLost.
+    """
+    told = {"submission": name, "verdict": verdict, "done": done, "total": total}
+    return _tell(session, claim, EventType.SUBMISSION, told)
 
 
 def finish(session: Session, claim: Claim, report: ValidationReport) -> bool:

@@ -9,7 +9,8 @@ from starlette.responses import Response
 
 from app.access.cookie import clear_session_cookie, set_session_cookie
 from app.drills import service as drills
-from app.drills.service import NotPublishable, SlugTaken
+from app.drills.service import SlugTaken
+from app.errors import Problem
 from app.store.engine import Store
 from app.store.models import DrillVersion, VersionState
 from graders.manifest import ManifestError
@@ -37,9 +38,49 @@ def test_a_slug_belongs_to_its_first_owner(store: Store) -> None:
 def test_only_a_valid_version_is_published(store: Store) -> None:
     with store.transaction() as session:
         version = drills.add_version(session, builders.toy_package(), owner_id=None, state=VersionState.INVALID)
-        with pytest.raises(NotPublishable):
+        with pytest.raises(Problem, match="is invalid"):
             drills.publish(session, version)
         assert drills.published(session, "toy") is None
+
+
+def test_retiring_brings_the_earlier_version_back_and_publishing_again_the_later(store: Store) -> None:
+    def current() -> int | None:
+        version = drills.published(session, "toy")
+        return version.number if version else None
+
+    with store.transaction() as session:
+        first = builders.add_drill(session)
+        second = builders.add_drill(session, builders.toy_package(statement="second"))
+        drills.retire(session, second)
+        assert (current(), second.retired_at is not None) == (1, True)
+        drills.retire(session, first)
+        assert current() is None
+        with pytest.raises(Problem, match="is retired"):
+            drills.retire(session, first)
+        drills.publish(session, second)
+        assert (current(), second.retired_at) == (2, None)
+
+
+def test_a_built_in_drill_that_was_retired_stays_retired(store: Store) -> None:
+    with store.transaction() as session:
+        drills.load_built_in(session)
+        slug = built_in_drills()[0]
+        version = drills.published(session, slug)
+        assert version is not None
+        drills.retire(session, version)
+    with store.transaction() as session:
+        drills.load_built_in(session)
+        assert drills.published(session, slug) is None
+
+
+@pytest.mark.parametrize(("name", "value"), [("digest", "0" * 64), ("package", b"other"), ("number", 7)])
+def test_what_a_version_holds_never_changes(store: Store, name: str, value: object) -> None:
+    with store.transaction() as session:
+        version = builders.add_drill(session)
+        setattr(version, name, value)
+        with pytest.raises(ValueError, match=f"the {name} of a drill version cannot change"):
+            session.flush()
+        session.rollback()
 
 
 def test_a_manifest_must_fit_its_folder(store: Store) -> None:
