@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test gpu-check bench-judge lint lock clean
+.PHONY: help setup serve test gpu-check bench-judge bench-reference tune-reference lint lock clean
 
 PYTHON ?= python3
 export PYTHON
@@ -23,6 +23,12 @@ gpu-check: ## Run the GPU tests with PYTHON and its own torch (SUITE=timing for 
 
 bench-judge: ## How exact and how fast the judge is on this GPU, with PYTHON and its own torch (about 8 minutes)
 	@$${PYTHON:-python3} scripts/bench_judge.py
+
+bench-reference: ## How fast the reference softmax is beside a copy and others, with PYTHON (about 5 minutes; ARGS=--quick)
+	@$${PYTHON:-python3} scripts/bench_reference.py $(ARGS)
+
+tune-reference: ## Which rung and options are fastest by N, for reference/softmax/tuning.py, with PYTHON
+	@$${PYTHON:-python3} scripts/tune_reference.py $(ARGS)
 
 lint: setup ## Check style, types and the arrows between packages
 	$(VENV)/ruff check .

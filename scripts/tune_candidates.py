@@ -1,0 +1,92 @@
+"""What is worth a try for a matrix: rungs with their options, those that are likely to be fast first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from bench_points import Point
+from triton import next_power_of_2
+
+from reference.softmax import RUNGS
+from reference.softmax.tuning import Choice
+
+WARPS = (1, 2, 4, 8, 16, 32)
+MULTIPROCESSORS = 132
+CACHE_BYTES = 60 << 20
+
+
+def candidates(point: Point) -> list[Choice]:
+    """Every choice once."""
+    found: list[Choice] = []
+    for makers in (_one_program, _tiles, _shared, _twice):
+        for choice in makers(point):
+            longest = RUNGS[choice.rung].longest_row
+            if choice not in found and (longest is None or point.columns <= longest):
+                found.append(choice)
+    return found
+
+
+def _fitting(elements: int, least: int = 8, most: int = 64) -> list[int]:
+    """Numbers of warps that hold so many elements in 8 to 64 registers a thread."""
+    return [warps for warps in WARPS if least <= -(-elements // (32 * warps)) <= most]
+
+
+def _one_program(point: Point) -> Iterator[Choice]:
+    columns, block = point.columns, next_power_of_2(point.columns)
+    if point.replayed:
+        return
+    for warps, stream in product(_fitting(columns), (0, 1)):
+        yield Choice("pieces", {"warps": warps, "stream": stream})
+    for warps in _fitting(block):
+        yield Choice("one_row", {"warps": warps})
+    for warps, each, stages in product(_fitting(block, least=16), (1, 2, 4), (2, 3)):
+        if warps * each <= 32 and each * stages * block * point.itemsize <= 200 << 10:
+            options = {"warps": warps, "programs": MULTIPROCESSORS * each, "stages": stages}
+            yield Choice("persistent", options)
+
+
+def _tiles(point: Point) -> Iterator[Choice]:
+    block = next_power_of_2(point.columns)
+    if point.columns > 2048 or point.replayed:
+        return
+    ragged = point.columns * point.itemsize % 16 != 0
+    for rows, warps in product((1, 2, 4, 8, 16, 32), (1, 2, 4, 8)):
+        if warps in _fitting(rows * block):
+            options = {"rows_per_program": rows, "warps": warps}
+            yield Choice("aligned" if ragged else "several_rows", options)
+
+
+def _shared(point: Point) -> Iterator[Choice]:
+    """Rows that programs share. A multiprocessor's 64K registers go to ``each`` programs."""
+    columns = point.columns
+    if columns < 16384:
+        return
+    blocks = (512, 1024, 2048, 4096, 8192, 16384) if point.replayed else (16384, 8192, 4096, 32768)
+    for block, per_thread, each, ahead in product(blocks, (32, 16, 8), (1, 2, 3, 4, 8), (0, 128)):
+        warps = block // (32 * per_thread)
+        programs, needed = MULTIPROCESSORS * each, -(-columns // block)
+        if not 1 <= warps <= 32 or needed > programs or 65536 // (32 * warps * each) < per_thread + 24:
+            continue
+        turns = point.rows * needed / programs
+        worth_it = turns >= 0.5 and (turns <= 4 or block >= 8192) and not (turns <= 1 and ahead)
+        if worth_it if point.replayed else warps * each >= 24 and per_thread > 8:
+            options = {"block": block, "warps": warps, "programs": each, "ahead": ahead}
+            yield Choice("cooperative", options)
+
+
+def _twice(point: Point) -> Iterator[Choice]:
+    if point.columns < 16384:
+        return
+    blocks = (1024, 2048, 4096, 8192) if point.replayed else (4096, 8192, 16384, 32768)
+    for block in blocks:
+        for warps in _fitting(block, most=32):
+            if point.replayed:
+                for each in (1, 2):
+                    splits = max(1, MULTIPROCESSORS * each // point.rows)
+                    yield Choice("split", {"block": block, "warps": warps, "splits": splits})
+                continue
+            for each in (1, 2, 3, 4):
+                under_way = MULTIPROCESSORS * each * point.columns * point.itemsize
+                if 16 <= warps * each <= 64 and under_way <= CACHE_BYTES:
+                    yield Choice("online", {"block": block, "warps": warps, "programs": MULTIPROCESSORS * each})
