@@ -144,7 +144,7 @@ class GradingPool:
 
 def judge_failed(slug: str, example: Example, reason: str) -> Finding:
     """The judge's own failure: at the drill's line where the traceback ends in its code, else at the submission."""
-    frames = re.findall(rf'File "[^"]*?/((?:graders/{slug}/|reference/{slug}\\.py)[^"]*)", line (\\d+)', reason)
+    frames = re.findall(rf'File "[^"]*?/((?:graders/{slug}/|reference/{slug}\.py)[^"]*)", line (\d+)', reason)
     file, line = (frames[-1][0], int(frames[-1][1])) if frames else (example.file, None)
     told = reason.strip().rpartition("\n")[2][:_REASON_CHARACTERS]
     return Finding.of(FindingCode.JUDGE_FAILED, file=file, line=line, submission=example.name, reason=told)

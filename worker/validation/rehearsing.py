@@ -18,7 +18,7 @@ from worker.supervisor.nvml import device_of_gpu
 from worker.supervisor.supervisor import JudgeFailed
 
 LIMIT_S = 60.0
-MEMORY_MIB = 4096
+MEMORY_MIB = 2048
 SLACK_S = 5.0
 """How long after its limit the drill's code may take to give way: code outside Python does not see the limit."""
 
