@@ -81,16 +81,18 @@ class SandboxedProcess:
 
         A signal stops a process a moment after it was sent, and what it forks in that moment runs on; a child whose
         parent has ended moves up the tree, past a walk; one that still runs can continue the others. So walks go on
-        until one has met nothing but processes at rest, each looked at before its children were listed: at rest they
-        neither fork nor end, so nothing can have slipped through.
+        until two in a row have met nothing but processes at rest, each looked at before its children were listed: at
+        rest they neither fork nor end, and what one that still ran continued behind the first walk the second meets.
         """
         deadline = time.monotonic() + STOP_WAIT_S
         met: set[int] = set()
+        rested = False
         while True:
             walked, at_rest = _stop_all(self._popen.pid)
             met.update(walked)
-            if at_rest or self._popen.poll() is not None or time.monotonic() > deadline:
+            if (at_rest and rested) or self._popen.poll() is not None or time.monotonic() > deadline:
                 break
+            rested = at_rest
         self._paused = walked if at_rest else list(met)
 
     def resume(self) -> None:

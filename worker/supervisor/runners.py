@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import select
 import socket
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +75,14 @@ class RunnerPool:
                 return runner
             runner.handed_over()
         return self._start(kind)
+
+    def settle(self, timeout_s: float) -> None:
+        """Wait until every runner on standby has said that it is warm, or hung up: until then it uses the GPU."""
+        waiting = [runner for runners in self._standby.values() for runner in runners]
+        deadline = time.monotonic() + timeout_s
+        while waiting and (left := deadline - time.monotonic()) > 0:
+            ready, _, _ = select.select([runner.socket for runner in waiting], [], [], left)
+            waiting = [runner for runner in waiting if runner.socket not in ready]
 
     def close(self) -> None:
         for runners in self._standby.values():

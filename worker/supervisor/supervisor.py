@@ -23,6 +23,8 @@ _log = logging.getLogger(__name__)
 _POLL_S = 0.25
 _EXIT_WAIT_S = 2.0
 """How long a process that ends by itself may take to give its memory back, a GPU's above all."""
+_SETTLE_S = 20.0
+"""How long a measurement waits for runners that are still warming up."""
 _JUDGE_SLACK_S = 120.0
 """How long the judge may take beyond the grading's own limit before it is taken for hung."""
 
@@ -147,7 +149,8 @@ class Supervisor:
         runner.handed_over()
 
     def _pin(self, judge: JudgeProcess, runner: Runner) -> None:
-        """Give a contestant its core, and keep the judge and ourselves off it."""
+        """Give a contestant its core, keep the judge and ourselves off it, and let no other runner be starting."""
+        self._pool.settle(_SETTLE_S)
         if self._cores is not None:
             pin([*judge.process.pids(), *own_threads()], self._cores.others)
             pin(runner.process.pids(), self._cores.contestants)
