@@ -30,7 +30,15 @@ def test_modules_stay_small() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["app.main", "app.cli", "worker.main", "worker.tasks", "worker.supervisor.supervisor", "worker.grade"],
+    [
+        "app.main",
+        "app.cli",
+        "worker.main",
+        "worker.tasks",
+        "worker.validator",
+        "worker.supervisor.supervisor",
+        "worker.grade",
+    ],
 )
 def test_processes_that_serve_and_supervise_load_no_torch(module: str) -> None:
     loaded = f"import {module}, sys; print([name for name in ('torch', 'triton', 'numpy') if name in sys.modules])"

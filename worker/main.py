@@ -19,18 +19,22 @@ from celery import Celery
 from celery.signals import worker_process_init, worker_process_shutdown, worker_ready, worker_shutdown
 
 from app.queue.broker import connect
-from app.queue.celery import TASK_NAME, make_celery
+from app.queue.celery import TASK_NAME, VALIDATE_TASK_NAME, make_celery
 from app.queue.wakeup import Wakeups
 from app.settings import Settings
 from app.store.engine import Store
 from app.workers.service import WorkerInfo, heartbeat, register, unregister
+from graders.package import Package
 from graders.report import Environment
+from graders.validation import ValidationReport
 from graders.verdict import Lane
 from worker.sandbox.profile import SandboxUnavailable
 from worker.supervisor.lane import STANDBY, Post, choose_post
 from worker.supervisor.sandbox_choice import SandboxChoice
 from worker.supervisor.supervisor import Supervisor
 from worker.tasks import Grader, Health
+from worker.validation.engine import Validation, Watcher
+from worker.validator import Validator
 
 _log = logging.getLogger(__name__)
 _PR_SET_PDEATHSIG = 1
@@ -74,9 +78,10 @@ class TaskProcess:
 
     def __init__(self, settings: Settings, post: Post, worker_id: str, health: Health) -> None:
         self._settings, self._worker_id, self._health = settings, worker_id, health
-        self._lane, self._sandbox = post.lane, post.sandbox
+        self._post, self._lane, self._sandbox = post, post.lane, post.sandbox
         self._supervisor: Supervisor | None = None
         self._grader: Grader | None = None
+        self._validator: Validator | None = None
 
     def start(self, **_: Any) -> None:
         """Die with the parent, whatever happens to it; then warm up."""
@@ -84,15 +89,17 @@ class TaskProcess:
         settings = self._settings
         self._supervisor = Supervisor(self._lane, STANDBY[self._lane], sandboxed=self._sandbox.sandboxed)
         self._supervisor.warm_up()
+        store, wakeups = Store(settings.database), Wakeups(connect(settings))
         self._grader = Grader(
-            Store(settings.database),
+            store,
             self._supervisor,
             settings,
-            Wakeups(connect(settings)),
+            wakeups,
             worker_id=self._worker_id,
             sandbox=self._sandbox.name,
             health=self._health,
         )
+        self._validator = Validator(store, settings, wakeups, self._grader, self._run, worker_id=self._worker_id)
 
     def stop(self, **_: Any) -> None:
         if self._supervisor is not None:
@@ -102,6 +109,14 @@ class TaskProcess:
         if self._grader is None:
             raise RuntimeError("tasks run in a process that has started")
         self._grader.grade(grading_id)
+
+    def validate(self, validation_id: str) -> None:
+        if self._validator is None:
+            raise RuntimeError("tasks run in a process that has started")
+        self._validator.validate(validation_id)
+
+    def _run(self, package: Package, watcher: Watcher) -> ValidationReport:
+        return Validation(package, self._post, watcher, self._settings.limits).run()
 
 
 def main() -> int:
@@ -126,6 +141,7 @@ def main() -> int:
     worker_shutdown.connect(lambda **_: heart.stop(), weak=False)
     celery = make_celery(settings)
     celery.task(process.grade, name=TASK_NAME)
+    celery.task(process.validate, name=VALIDATE_TASK_NAME)
     _run(celery, lane, worker_id)
     return 0
 

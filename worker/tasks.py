@@ -1,12 +1,10 @@
-"""The Celery task: from a grading's id to its end in the database. Never imports torch."""
+"""The Celery task that grades: from a grading's id to its end in the database. Never imports torch."""
 
 from __future__ import annotations
 
 import logging
-import threading
 import time
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from app.gradings.service import (
     Claim,
@@ -15,6 +13,7 @@ from app.gradings.service import (
     finish,
     finish_cancelled,
     give_back,
+    next_waiting,
     record_case,
     record_event,
     renew,
@@ -27,6 +26,7 @@ from graders.report import CaseResult
 from graders.verdict import Lane, State
 from worker.canary import require_canary
 from worker.job import Job
+from worker.lease import Lease
 from worker.supervisor.supervisor import Cancelled, JudgeFailed, Supervisor
 
 _log = logging.getLogger(__name__)
@@ -39,39 +39,6 @@ class Health(Protocol):
     """Whether this worker takes work: shared with the process that says so to others."""
 
     value: bool
-
-
-class Lease:
-    """Renews a claim in a thread of its own, and hears there that the grading is to stop."""
-
-    def __init__(self, store: Store, held: Claim, settings: Settings) -> None:
-        self._store, self._claim, self._settings = store, held, settings
-        self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
-        self.lost = False
-        self.cancel_requested = False
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._closed.set()
-        self._thread.join()
-
-    def _keep(self) -> None:
-        interval_s = min(self._settings.heartbeat_s, self._settings.lease_s / 3, 1.0)
-        while not self._closed.wait(interval_s):
-            try:
-                with self._store.transaction() as session:
-                    renewal = renew(session, self._claim, lease_s=self._settings.lease_s)
-            except Exception:
-                # A database that is away for a moment costs nothing while the lease lasts.
-                _log.exception("grading %s: the lease was not renewed", self._claim.grading_id)
-                continue
-            self.lost, self.cancel_requested = not renewal.held, renewal.cancel_requested
-            if self.lost:
-                return
 
 
 class _Recorder:
@@ -114,18 +81,28 @@ class Grader:
 
     def grade(self, grading_id: str) -> None:
         """Claim the grading and end it: with a report, cancelled, or given back. A message for nothing is dropped."""
-        self._prove()
+        self.prove()
         with self._store.transaction() as session:
             held = claim(session, grading_id, worker_id=self._worker_id, lease_s=self._settings.lease_s)
         if held is None:
             _log.info("grading %s is not there to be claimed", grading_id)
             return
         self._wakeups.publish(held.submission_id)
-        with Lease(self._store, held, self._settings) as lease:
+        lease_s = self._settings.lease_s
+        with Lease(self._store, lambda session: renew(session, held, lease_s=lease_s), self._settings) as lease:
             self._attempt(held, lease)
         self._wakeups.publish(held.submission_id)
 
-    def _prove(self) -> None:
+    def grade_waiting(self) -> bool:
+        """Grade what has waited longest for a worker of this lane. Its message finds it gone. False: nobody waits."""
+        with self._store.reading() as session:
+            grading_id = next_waiting(session, self._supervisor.lane.queue)
+        if grading_id is None:
+            return False
+        self.grade(grading_id)
+        return True
+
+    def prove(self) -> None:
         """Before the first grading, and after one that failed through our fault: the canary has to be right.
 
         While it is not, no work is taken: the worker says so where it is looked at, and tries again.

@@ -76,6 +76,12 @@ def claim(session: Session, grading_id: str, *, worker_id: str, lease_s: float) 
     return made
 
 
+def next_waiting(session: Session, queue: str) -> str | None:
+    """The grading that has waited longest of those that were sent to the queue. None: nobody waits."""
+    sent = (Grading.state == State.QUEUED.value, Grading.queue == queue, Grading.sent_at.is_not(None))
+    return session.scalars(select(Grading.id).where(*sent).order_by(Grading.queued_at, Grading.id).limit(1)).first()
+
+
 def renew(session: Session, claim: Claim, *, lease_s: float) -> Renewal:
     """Extend the lease. A lease that ran out is still held while nobody has taken the grading back."""
     held = update_grading(session, _held_by(claim), lease_until=utc_now() + timedelta(seconds=lease_s))

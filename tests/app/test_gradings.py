@@ -244,3 +244,17 @@ def test_numbers_that_json_does_not_have_are_kept_as_null(store: Store, submitte
     with store.reading() as session:
         event = session.scalars(select(Event).where(Event.type == "case")).one()
     assert event.data["duration_ms"] is None
+
+
+def test_who_waits_longest_for_a_queue_is_next(store: Store, submitted: Submitted) -> None:
+    def next_of(queue: str) -> str | None:
+        with store.reading() as session:
+            return gradings.next_waiting(session, queue)
+
+    assert next_of("cpu") is None, "what was not sent may go to another queue"
+    with store.transaction() as session:
+        second = builders.add_submission(session, builders.add_user(session, "bob"))
+        session.execute(update(Grading).values(queue="cpu", sent_at=utc_now()))
+    assert (next_of("cpu"), next_of("gpu")) == (submitted.grading_id, None)
+    take(store, submitted)
+    assert next_of("cpu") == second.grading_id
