@@ -14,6 +14,7 @@ from reference.softmax.tuning import Choice
 WARPS = (1, 2, 4, 8, 16, 32)
 MULTIPROCESSORS = 132
 CACHE_BYTES = 60 << 20
+SHARED_BYTES = 200 << 10
 
 
 def candidates(point: Point) -> list[Choice]:
@@ -40,8 +41,9 @@ def _one_program(point: Point) -> Iterator[Choice]:
         yield Choice("pieces", {"warps": warps, "stream": stream})
     for warps in _fitting(block):
         yield Choice("one_row", {"warps": warps})
-    for warps, each, stages in product(_fitting(block, least=16), (1, 2, 4), (2, 3)):
-        if warps * each <= 32 and each * stages * block * point.itemsize <= 200 << 10:
+    for warps, each, stages in product(_fitting(block, least=16), (1, 2, 4), (2, 3, 5)):
+        ahead = (stages - 1) * block * point.itemsize
+        if warps * each <= 32 and each * ahead <= SHARED_BYTES and (stages == 2 or ahead >= SHARED_BYTES // 8):
             options = {"warps": warps, "programs": MULTIPROCESSORS * each, "stages": stages}
             yield Choice("persistent", options)
 

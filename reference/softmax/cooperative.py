@@ -6,7 +6,7 @@ because those that wait keep their place: the grid has as many as the GPU holds,
 the other, and it is launched as cooperative, so that a GPU that cannot hold it refuses instead of hanging.
 
 Of a row that waits nothing moves, so every multiprocessor has several programs, of different rows for the most part,
-and each asks for its slice of the next row to be brought into the L2 cache before it waits.
+and each asks for its slice of the next row to be brought into the L2 cache as soon as it has asked for this one.
 
 N ≤ 2^20, if S programs are resident at once. On the host a program takes a whole row, as nobody runs beside it.
 """
@@ -85,6 +85,10 @@ def softmax_cooperative(
         inside = lane < in_units(tl.minimum(slice_length, body - first), SHIFT if SHIFT > 1 else UNIT)
         x_slice = x_body + first * x_column_stride
         x = tl.load(x_slice + lane * x_column_stride, mask=inside, other=-float("inf")).to(COMPUTE)
+        if AHEAD > 0:
+            coming = tl.where(row < rows - groups, row + groups, row)  # the last row is there already
+            ahead = body_start(coming, x_row_stride, UNIT, SHIFT) + first
+            prefetch(x_ptr + ahead, tl.minimum(slice_length, columns - SHIFT - first), BLOCK, AHEAD)
         own_peak = tl.max(x, axis=0)
         if SHIFT > 1:
             at_edge = edge_lane < tl.where(split == splits - 1, length - body, 0)  # the last program has them, too
@@ -99,10 +103,6 @@ def softmax_cooperative(
             own_total += tl.sum(edge_weight, axis=0)
         partial_ptr = partials_ptr + turn % 2 * splits * 2
         leave_partial(partial_ptr, split, own_peak, own_total)
-        if AHEAD > 0:
-            coming = tl.where(row < rows - groups, row + groups, row)  # the last row is there already
-            ahead = body_start(coming, x_row_stride, UNIT, SHIFT) + first
-            prefetch(x_ptr + ahead, tl.minimum(slice_length, columns - SHIFT - first), BLOCK, AHEAD)
         turn += 1
         arrive_and_wait(arrived_ptr, turn * splits)
         base, total = merge_partials(partial_ptr, splits, COMPUTE, SPLITS)  # reads 2S: 2MS² in all, out of the L2 cache

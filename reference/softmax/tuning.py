@@ -23,8 +23,8 @@ LARGEST_SLICE_BYTES = 65536
 SMALLEST_SLICE = 512
 """Least that it keeps, in elements, however few rows there are."""
 
-STAGES = 2
-"""Rows under way in a persistent program: one that is computed and one that is loaded."""
+LARGEST_AHEAD_BYTES = 1 << 17
+"""Most that a persistent program loads ahead: it has to fit the shared memory of a multiprocessor."""
 
 THREADS = 2048
 """Threads that a multiprocessor holds."""
@@ -116,6 +116,11 @@ def registers(warps: int) -> int:
 def rows_per_program(block: int) -> int:
     """Rows of a tile whose rows take ``block`` elements each."""
     return max(1, TILE // block)
+
+
+def stages(row_bytes: int) -> int:
+    """Rows under way in a persistent program: one that is computed and, if it fits, one that is loaded."""
+    return 2 if row_bytes <= LARGEST_AHEAD_BYTES else 1
 
 
 def loop_block(columns: int) -> int:

@@ -100,7 +100,7 @@ LONGEST_ROW = {
     for variant in VARIANTS
     for name, rung in RUNGS.items()
     if variant == name or variant.startswith(f"{name}_")
-}
+} | {"pieces_of_64": 2048}  # its one warp has no registers for more
 """By variant; None or absent: any."""
 
 Layout = Callable[[int, int, torch.dtype, str], torch.Tensor]
