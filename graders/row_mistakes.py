@@ -37,8 +37,9 @@ def shape(call: Call) -> tuple[int, int]:
     return rows, columns
 
 
-def modelled(predicate: Predicate) -> Predicate:
-    return lambda call: call.outs[0].layout.view_numel <= LARGEST_MODELLED and predicate(call)
+def modelled(predicate: Predicate, largest: int = LARGEST_MODELLED) -> Predicate:
+    """The predicate, on calls of at most so many elements."""
+    return lambda call: call.outs[0].layout.view_numel <= largest and predicate(call)
 
 
 def loaded(call: Call, row_stride: int, column_stride: int) -> torch.Tensor:

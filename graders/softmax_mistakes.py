@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 
 from graders.memory import Call
-from graders.row_mistakes import shape, x_of
+from graders.row_mistakes import NAN, shape, x_of
 
 INF = float("inf")
 FIXED_BLOCKS = tuple(1 << k for k in range(5, 17))
@@ -72,6 +72,14 @@ def sixteen_bits(call: Call, round_difference: bool, round_sum: bool) -> tuple[t
 def without_guard(call: Call) -> tuple[torch.Tensor, ...]:
     """NaN where a row is all -inf."""
     return (softmax(x_of(call)),)
+
+
+def capped(call: Call, block: int, guarded: bool) -> tuple[torch.Tensor, ...]:
+    """Only the first ``block`` columns are read and written."""
+    x = x_of(call)
+    y = torch.full_like(x, NAN)
+    y[:, :block] = softmax(x[:, :block], guarded=guarded)
+    return (y,)
 
 
 # When each can make a difference

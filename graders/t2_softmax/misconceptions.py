@@ -7,12 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from itertools import product
 
-import torch
-
 from graders.memory import Call
 from graders.misconception import Misconception, Model
 from graders.row_mistakes import (
-    NAN,
     beyond_32_bits,
     columns_apart,
     contiguous_columns,
@@ -23,11 +20,11 @@ from graders.row_mistakes import (
     rows_apart,
     shape,
     strides_differ,
-    x_of,
 )
 from graders.softmax_mistakes import (
     FINITE_PADDINGS,
     FIXED_BLOCKS,
+    capped,
     far_from_zero,
     has_16_bits,
     has_all_inf_row,
@@ -35,19 +32,10 @@ from graders.softmax_mistakes import (
     padded,
     ragged,
     sixteen_bits,
-    softmax,
     without_guard,
     without_max,
     zero_where_empty,
 )
-
-
-def capped(call: Call, block: int, guarded: bool) -> tuple[torch.Tensor, ...]:
-    """Only the first ``block`` columns are read and written."""
-    x = x_of(call)
-    y = torch.full_like(x, NAN)
-    y[:, :block] = softmax(x[:, :block], guarded=guarded)
-    return (y,)
 
 
 def longer_than_a_block(call: Call) -> bool:
