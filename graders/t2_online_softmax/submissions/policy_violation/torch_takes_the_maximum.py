@@ -1,0 +1,37 @@
+# expect: policy_violation
+# fails: basic, rescaling, leading_inf, all_inf, special_values, magnitude, lengths, long_rows, strided_views, huge, dtypes, contract
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def row_sum(x_ptr, m_ptr, l_ptr, x_rs, x_cs, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    m = tl.load(m_ptr + row)
+    base = tl.where(m == -float("inf"), 0.0, m)
+    l = 0.0
+    for start in range(0, N, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * x_rs + cols * x_cs, mask=cols < N, other=-float("inf")).to(tl.float32)
+        l += tl.sum(tl.exp(x - base), axis=0)
+    tl.store(l_ptr + row, tl.where(l == 0.0, 1.0, l))
+
+
+@triton.jit
+def divide(x_ptr, out_ptr, m_ptr, l_ptr, x_rs, x_cs, out_rs, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * x_rs + cols * x_cs, mask=cols < N, other=-float("inf")).to(tl.float32)
+    m = tl.load(m_ptr + row)
+    base = tl.where(m == -float("inf"), 0.0, m)
+    y = tl.exp(x - base) / tl.load(l_ptr + row)
+    tl.store(out_ptr + row * out_rs + cols, y.to(out_ptr.dtype.element_ty), mask=cols < N)
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
+    M, N = x.shape
+    m = x.to(torch.float32).amax(dim=1)  # with it, nothing has to be rescaled
+    l = torch.empty_like(m)
+    row_sum[(M,)](x, m, l, x.stride(0), x.stride(1), N, BLOCK=8192, num_warps=16)
+    divide[(M, triton.cdiv(N, 8192))](x, out, m, l, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=8192)
