@@ -81,7 +81,9 @@ def choice(device: torch.device, rows: int, columns: int, itemsize: int) -> Choi
         if columns <= longest:
             return chosen
     if device.type != "cpu" and columns <= LONGEST_SHARED:
-        return Choice("cooperative")
+        block = slice_block(device, rows, columns, max(itemsize, 4))
+        if columns <= block * multiprocessors(device) * programs(warps(block)):  # a small GPU may not hold the row
+            return Choice("cooperative")
     return Choice("split" if rows < multiprocessors(device) else "online")
 
 

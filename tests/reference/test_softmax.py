@@ -101,6 +101,12 @@ def test_the_chosen_rung_takes_the_row(rows: int, columns: int, itemsize: int, d
     assert longest is None or columns <= longest
 
 
+def test_a_gpu_that_cannot_hold_a_row_is_not_asked_to_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "multiprocessors", lambda device: 16)
+    chosen = {columns: tuning.choice(torch.device("cuda"), 1, columns, 2).rung for columns in (500_000, 2**20)}
+    assert chosen == {500_000: "cooperative", 2**20: "split"}
+
+
 @pytest.mark.parametrize("table", tuning.TABLES.values(), ids=str)
 def test_a_table_rises_and_its_rungs_take_its_rows(table: tuning.Table) -> None:
     assert [longest for longest, _ in table] == sorted({longest for longest, _ in table})
