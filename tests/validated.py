@@ -30,14 +30,14 @@ SUBMISSIONS = [
 ]
 CASES = [
     CaseOutcome(
-        name="basic/one",
+        name="one",
         category="basic",
         points=20,
         judged=True,
         caught_by=["wrong_answer/zeros"],
         reference_ms=1.25,
     ),
-    CaseOutcome(name="edges/huge", category="edges", points=40, judged=False),
+    CaseOutcome(name="huge", category="edges", points=40, judged=False),
 ]
 
 

@@ -12,7 +12,7 @@ from app.api.dependencies import Caller
 from app.errors import PROBLEMS, FieldError, Problem
 from graders.limits import PACKAGE_BYTES
 
-UPLOAD_PATHS = ("/api/v1/drills", "/instructor/drills")
+UPLOAD_PATHS = ("/api/v1/drills", "/instructor/upload")
 """Where packages are sent to: alone there a body may be larger than elsewhere."""
 
 UPLOAD_BODY_BYTES = PACKAGE_BYTES + 64 * 1024  # what a form has around its file

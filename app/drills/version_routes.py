@@ -126,4 +126,5 @@ async def follow_version(
 
 def _in_full(session: Session, caller: Principal, slug: str, number: int) -> VersionOut:
     view = versions.view(session, caller, slug, number)
-    return VersionOut.in_full(view, service.catalogue_of(session, view.version))
+    catalogue = service.catalogue_of(session, view.version)
+    return VersionOut.in_full(view, catalogue, versions.progress_of(session, view))

@@ -11,6 +11,7 @@ from app.drills import service
 from app.drills.findings import FindingOut
 from app.drills.versions import VersionView
 from app.store.models import Validation, VersionState
+from app.validations.events import Progress
 from app.validations.outcomes import ValidationState
 from graders.catalogue import Catalogue
 from graders.manifest import Localised
@@ -61,6 +62,18 @@ class VersionList(Answer):
     items: list[VersionSummary]
 
 
+class ProgressOut(Answer):
+    """How far a validation has come."""
+
+    stage: str | None = Field(description="form, code or submissions; null before it begins.")
+    done: int = Field(description="Of the drill's own submissions, those that are through.")
+    total: int = Field(description="0 until it is known.")
+
+    @classmethod
+    def of(cls, progress: Progress) -> ProgressOut:
+        return cls(stage=progress.stage, done=len(progress.submissions), total=progress.total)
+
+
 class ValidationOut(Answer):
     """The newest run of the version through the judge."""
 
@@ -71,6 +84,7 @@ class ValidationOut(Answer):
     started_at: Time | None
     finished_at: Time | None
     faults: list[Any] = Field(description="Why earlier attempts failed, through our fault.")
+    progress: ProgressOut | None = Field(description="Null once it is done.")
     complete: bool | None = Field(
         description="Whether everything was run; null while there is no report, also when every attempt failed."
     )
@@ -82,7 +96,9 @@ class ValidationOut(Answer):
     reference: list[ReferenceTiming] = Field(description="The reference's speed, where it was measured.")
 
     @classmethod
-    def of(cls, row: Validation, report: ValidationReport | None, catalogue: Catalogue) -> ValidationOut:
+    def of(
+        cls, row: Validation, report: ValidationReport | None, catalogue: Catalogue, progress: Progress | None
+    ) -> ValidationOut:
         return cls(
             state=ValidationState(row.state),
             attempt=row.attempt,
@@ -91,6 +107,7 @@ class ValidationOut(Answer):
             started_at=row.started_at,
             finished_at=row.finished_at,
             faults=row.faults,
+            progress=ProgressOut.of(progress) if progress else None,
             complete=report.complete if report else None,
             lane=report.lane if report else None,
             findings=[FindingOut.of(finding, catalogue) for finding in report.findings] if report else [],
@@ -106,8 +123,8 @@ class VersionOut(VersionSummary):
     validation: ValidationOut | None = Field(description="Null for what comes with Warpgrade.")
 
     @classmethod
-    def in_full(cls, view: VersionView, catalogue: Catalogue) -> VersionOut:
-        shown = ValidationOut.of(view.validation, view.report, catalogue) if view.validation else None
+    def in_full(cls, view: VersionView, catalogue: Catalogue, progress: Progress | None) -> VersionOut:
+        shown = ValidationOut.of(view.validation, view.report, catalogue, progress) if view.validation else None
         return cls(**_summary(view), last_event=view.last_event, validation=shown)
 
 

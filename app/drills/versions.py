@@ -16,7 +16,8 @@ from app.drills.service import SlugTaken
 from app.errors import Problem
 from app.store.models import Drill, DrillVersion, User, Validation, VersionState
 from app.validations import service as validations
-from app.validations.events import last_number
+from app.validations.events import Progress, last_number, progress
+from app.validations.outcomes import ValidationState
 from graders.package import Package
 from graders.validation import ValidationReport
 
@@ -39,6 +40,10 @@ class VersionView:
     current: bool
     validation: Validation | None
     last_event: int
+
+    @property
+    def running(self) -> bool:
+        return self.validation is not None and self.validation.state != ValidationState.DONE.value
 
     @property
     def slug(self) -> str:
@@ -105,6 +110,11 @@ def find(session: Session, caller: Principal, slug: str, number: int) -> DrillVe
 def view(session: Session, caller: Principal, slug: str, number: int) -> VersionView:
     """Raises Problem(forbidden, unknown-version)."""
     return _view(session, find(session, caller, slug, number))
+
+
+def progress_of(session: Session, shown: VersionView) -> Progress | None:
+    """How far its validation has come; None while none runs."""
+    return progress(session, shown.validation.id) if shown.validation is not None and shown.running else None
 
 
 def views(session: Session, caller: Principal, slug: str) -> list[VersionView]:

@@ -55,7 +55,7 @@ def show_drill(
     """A drill; its form starts with the starter, or with the submission that ``from`` names."""
     drill = _drill(session, resources, slug)
     source = views.readable(session, reader, origin).source if origin else drill.starter
-    return page.render("drill.html", drill=drill, source=source, origin=origin, error=None)
+    return page.render("drill.html", drill=drill, source=source, origin=origin, error=None, preview=None)
 
 
 @router.get("/drills/{slug}/submit")
@@ -100,6 +100,7 @@ def _form_again(page: Page, resources: Resources, slug: str, source: str, proble
         drill=drill,
         source=source,
         origin=None,
+        preview=None,
         error=_form_error(page, problem, field),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -20,6 +21,16 @@ class EventType(StrEnum):
     SUBMISSION = "submission"
     RESTARTED = "restarted"
     DONE = "done"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an attempt at a validation has come. ``submissions`` are those that are through, with their verdicts;
+    ``total`` is 0 until it is known."""
+
+    stage: str | None = None
+    submissions: tuple[tuple[str, str | None], ...] = ()
+    total: int = 0
 
 
 def append_event(
@@ -55,3 +66,19 @@ def events_after(session: Session, version_id: str, number: int, limit: int = 50
         ValidationEvent.drill_version_id == version_id, ValidationEvent.number > number
     )
     return list(session.scalars(query.order_by(ValidationEvent.number).limit(limit)))
+
+
+def progress(session: Session, validation_id: str) -> Progress:
+    """What was told of the validation since its last attempt began."""
+    query = select(ValidationEvent).where(ValidationEvent.validation_id == validation_id)
+    found = Progress()
+    for event in session.scalars(query.order_by(ValidationEvent.number)):
+        match EventType(event.type):
+            case EventType.RESTARTED:
+                found = Progress()
+            case EventType.STAGE:
+                found = replace(found, stage=event.data["stage"])
+            case EventType.SUBMISSION:
+                through = (event.data["submission"], event.data["verdict"])
+                found = replace(found, submissions=(*found.submissions, through), total=event.data["total"])
+    return found

@@ -69,6 +69,7 @@ def test_from_upload_to_students(server: TestClient, ines: Headers, sign_up: Sig
     body = answer.json()
     assert (body["slug"], body["version"], body["state"], body["owner"]) == ("copy", 1, "validating", "ines")
     assert (body["validation"]["state"], body["current"], body["last_event"]) == ("queued", False, 1)
+    assert body["validation"]["progress"] == {"stage": None, "done": 0, "total": 0}
     assert body["digest"] == toy_upload().digest
     waiting = server.get(f"{VERSIONS}/1", headers=ines)
     assert waiting.headers["Retry-After"] == "2"
@@ -98,6 +99,7 @@ def test_the_report_is_told_in_both_languages(server: TestClient, ines: Headers)
     body = server.get(f"{VERSIONS}/1", headers=ines).json()
     assert body["state"] == "invalid"
     validation = body["validation"]
+    assert validation["progress"] is None
     assert (validation["state"], validation["complete"], validation["lane"]) == ("done", True, "interpreter")
     error, warning = validation["findings"]
     assert (error["code"], error["severity"], warning["severity"]) == ("not_caught", "error", "warning")

@@ -22,7 +22,7 @@ from app.store.columns import utc_now
 from app.store.engine import Store
 from app.store.models import DrillVersion, Validation
 from app.validations import service as validations
-from app.validations.events import events_after
+from app.validations.events import Progress, events_after, progress
 from app.validations.service import Claim, LeaseLost
 from app.workers import service as workers
 from graders.validation import Finding, FindingCode, ValidationReport
@@ -218,3 +218,21 @@ def test_times_are_kept(store: Store, uploaded: Uploaded) -> None:
     assert row.finished_at is not None
     assert row.queued_at <= before <= row.claimed_at <= row.finished_at
     assert row.lease_until is None
+
+
+def test_progress_is_what_was_told_since_the_last_attempt_began(store: Store, uploaded: Uploaded) -> None:
+    def now() -> Progress:
+        with store.reading() as session:
+            return progress(session, claim.validation_id)
+
+    claim = take(store, uploaded)
+    assert now() == Progress()
+    with store.transaction() as session:
+        validations.tell_stage(session, claim, "submissions")
+        validations.tell_submission(session, claim, "accepted/a", None, done=1, total=2)
+        validations.tell_submission(session, claim, "accepted/b", "accepted", done=2, total=2)
+    assert now() == Progress("submissions", (("accepted/a", None), ("accepted/b", "accepted")), 2)
+    with store.transaction() as session:
+        validations.give_back(session, claim, "the judge died", max_attempts=3)
+    take(store, uploaded, "w2")
+    assert now() == Progress()

@@ -27,9 +27,10 @@ def form_source(document_site: Site, path: str) -> str:
 
 def test_the_list_shows_every_drill_and_ones_best(site: Site) -> None:
     page = site.get("/")
-    assert [text_of(link) for link in page.all("h2/a")] == ["Row softmax", "Toy"]
+    titles = [text_of(link) for link in page.all("h2/a")]
+    assert {"Row softmax", "Toy"} <= set(titles)
     assert "numerical stability" in page.text
-    assert page.text.count("not tried yet") == 2
+    assert page.text.count("not tried yet") == len(titles)
     for score in (5, 10, 7):
         submission_id = site.submit()
         site.worker.take(submission_id).finish(builders.report(score=score))

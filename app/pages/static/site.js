@@ -1,6 +1,6 @@
 // What JavaScript adds: progress comes by itself, and a form is sent once. Everything works without it.
 
-const EVENTS = ["state", "case", "notice", "restarted", "done"];
+const EVENTS = ["state", "case", "notice", "stage", "submission", "restarted", "done"];
 const GATHER_MS = 250; // events of that long become one look at the page
 const RECONNECT_MS = 3000;
 
@@ -30,7 +30,7 @@ function announce(text) {
   document.getElementById("announcer").textContent = text;
 }
 
-/** Follows a submission until it is done. */
+/** Follows a submission or a validation until it is done. */
 function follow() {
   const source = new EventSource(main().dataset.events);
   let looking = false;
