@@ -38,6 +38,7 @@ def test_modules_stay_small() -> None:
         "worker.validator",
         "worker.supervisor.supervisor",
         "worker.grade",
+        "worker.validation.__main__",
     ],
 )
 def test_processes_that_serve_and_supervise_load_no_torch(module: str) -> None:
