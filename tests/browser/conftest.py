@@ -32,6 +32,7 @@ class Service:
 
     url: str
     token: str
+    instructor: str
     worker: PlayedWorker
 
 
@@ -54,7 +55,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         with store.transaction() as session:
             builders.add_drill(session)
             _, _, token = create_user(session, "ada", Role.STUDENT)
-        yield Service(served.url, token, PlayedWorker(store, Wakeups(client)))
+            _, _, instructor = create_user(session, "ines", Role.INSTRUCTOR)
+        yield Service(served.url, token, instructor, PlayedWorker(store, Wakeups(client)))
     finally:
         served.process.send_signal(signal.SIGTERM)
         served.process.wait(30)

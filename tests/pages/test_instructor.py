@@ -160,7 +160,7 @@ def test_the_report_names_errors_and_warnings_with_what_to_do(ines: Site) -> Non
     assert "wrong_answer/<b> is accepted" in error
     assert "graders/copy/submissions/wrong_answer/<b>.py:1" in error
     assert "edges/huge catches nothing" in warning
-    for text in ("1 errors", "1 warnings", "2 submissions run", "69.9 µs", "93 %", "15.00 s"):
+    for text in ("Errors: 1", "Warnings: 1", "Submissions run: 2", "69.9 µs", "93 %", "15.00 s"):
         assert text in page.text, text
     assert page.all("button[@id='publish']") == []
     assert text_of(page.by_id("validate")) == "Validate again"
@@ -173,13 +173,14 @@ def test_each_test_says_what_it_is_worth_and_what_it_catches(ines: Site) -> None
     upload(ines)
     played(ines).finish(validation_report())
     page = ines.get(VERSION)
-    tests, submissions = page.all("table[@class='cases']")
+    tests, submissions = page.one("table[@class='cases']"), page.one("table[@class='cases wide']")
     rows = [text_of(row) for row in tests.findall("tbody/tr")]
     assert rows == [
         "one Basics 20 1 ms 1 wrong_answer/zeros",
         "huge Edges 40 – not judged on this kind of machine",
     ]
     rows = [text_of(row) for row in submissions.findall("tbody/tr")]
+    assert "As expected: 2" in page.text
     assert rows[1].endswith("wrong_answer/zeros Wrong answer Wrong answer Basics –")
 
 
