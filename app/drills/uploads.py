@@ -6,6 +6,7 @@ the drill can show is for the judge.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -52,9 +53,12 @@ def refusal(findings: Sequence[Finding]) -> Problem:
 
 def _inspected(data: bytes) -> Inspected:
     command = [sys.executable, "-m", "app.drills.inspection"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("WARPGRADE_")}
     try:
         with _at_once:
-            done = subprocess.run(command, input=data, capture_output=True, timeout=_WALL_S, check=False)
+            done = subprocess.run(
+                command, input=data, capture_output=True, env=environment, timeout=_WALL_S, check=False
+            )
     except subprocess.TimeoutExpired:
         return Inspected([unreadable(_TOO_MUCH)])
     if done.returncode < 0:
