@@ -17,7 +17,8 @@ from worker.supervisor.lane import STANDBY, choose_post
 from worker.supervisor.supervisor import Supervisor
 
 Grade = Callable[..., Report]
-CORPUS = Path(__file__).parents[2] / "graders/t2_softmax/submissions"
+GRADERS = Path(__file__).parents[2] / "graders"
+CORPUS = GRADERS / "t2_softmax/submissions"
 
 
 class Silent:

@@ -10,7 +10,7 @@ import torch
 from graders.report import PerformanceStatus
 from graders.verdict import Verdict
 from tests.gpu.conftest import CORPUS, Grade
-from tests.reference.counted import counts, inputs
+from tests.reference.counted import CHECKS, counts, inputs
 
 pytestmark = pytest.mark.gpu
 
@@ -18,11 +18,14 @@ REFERENCE = (Path(__file__).parents[2] / "reference/t2_softmax.py").read_text()
 RIGHT = (CORPUS / "accepted/one_row_per_program.py").read_text()
 
 
+@pytest.mark.parametrize("slug", CHECKS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize(("rows", "columns"), [(64, 781), (3, 8320), (2, 131072)])
-def test_the_fused_check_counts_what_oracle_and_policy_count(dtype: torch.dtype, rows: int, columns: int) -> None:
+def test_the_fused_check_counts_what_oracle_and_policy_count(
+    slug: str, dtype: torch.dtype, rows: int, columns: int
+) -> None:
     for name, x in inputs(rows, columns, dtype).items():
-        for kind, (told, counted) in counts(x.cuda()).items():
+        for kind, (told, counted) in counts(x.cuda(), slug).items():
             assert told == counted, f"{name}, {kind}"
 
 
