@@ -1,4 +1,4 @@
-"""``python -m tests.reference.counted``: the fused check beside oracle and policy, in Triton's interpreter, as JSON.
+"""``python -m tests.reference.counted SLUG``: the fused check beside oracle and policy, interpreted, as JSON.
 
 A process of its own, because ``TRITON_INTERPRET=1`` has to be there before Triton is imported.
 """
@@ -12,14 +12,16 @@ import torch
 
 from graders.compare import compare
 from graders.tolerance import OneRounding
-from reference.t2_softmax import count_wrong, oracle
+from reference import t2_online_softmax, t2_softmax
 
 POLICY = OneRounding(2e-5)
+CHECKS = {"t2_softmax": t2_softmax, "t2_online_softmax": t2_online_softmax}
+SHAPES = {"t2_softmax": (6, 300), "t2_online_softmax": (2, t2_online_softmax.CHECK_PIECE + 300)}
 
 
 def answers(x: torch.Tensor) -> dict[str, torch.Tensor]:
     """Right ones, wrong ones, and ones whose error lies all around the bound."""
-    right = oracle(x)
+    right = t2_softmax.oracle(x)
     rounded = right.to(x.dtype)
     bound = right * POLICY.relative + 1.2e-38
     drawn = torch.Generator(x.device).manual_seed(3)
@@ -41,12 +43,12 @@ def answers(x: torch.Tensor) -> dict[str, torch.Tensor]:
     }
 
 
-def counts(x: torch.Tensor) -> dict[str, tuple[int, int]]:
+def counts(x: torch.Tensor, slug: str = "t2_softmax") -> dict[str, tuple[int, int]]:
     """What the fused check counts in each answer, and what the oracle and the policy count."""
     counted = {}
     for name, y in answers(x).items():
-        mismatch = compare(y, oracle(x), POLICY)
-        counted[name] = int(count_wrong(x, y, POLICY.relative)), mismatch.count if mismatch else 0
+        mismatch = compare(y, t2_softmax.oracle(x), POLICY)
+        counted[name] = int(CHECKS[slug].count_wrong(x, y, POLICY.relative)), mismatch.count if mismatch else 0
     return counted
 
 
@@ -61,10 +63,11 @@ def inputs(rows: int, columns: int, dtype: torch.dtype) -> dict[str, torch.Tenso
     return made
 
 
-def main() -> None:
-    named = [named for dtype in (torch.float32, torch.float16) for named in inputs(6, 300, dtype).items()]
-    json.dump({f"{name} {kind}": pair for name, x in named for kind, pair in counts(x).items()}, sys.stdout)
+def main(slug: str) -> None:
+    torch.set_num_threads(1)
+    named = [named for dtype in (torch.float32, torch.float16) for named in inputs(*SHAPES[slug], dtype).items()]
+    json.dump({f"{name} {kind}": pair for name, x in named for kind, pair in counts(x, slug).items()}, sys.stdout)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])
