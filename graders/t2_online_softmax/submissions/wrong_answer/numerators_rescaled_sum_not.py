@@ -1,4 +1,5 @@
-# expect: wrong_answer
+# expect: wrong_answer|memory_limit
+# interpreter: wrong_answer
 # fails: basic, rescaling, leading_inf, magnitude, lengths, long_rows, strided_views, dtypes, contract
 # misconception: no_rescale
 import torch
