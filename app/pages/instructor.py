@@ -30,7 +30,7 @@ from graders.validation import Severity
 router = APIRouter(prefix="/instructor")
 
 HOME = "/instructor"
-_REFUSED = {"package-refused", "package-too-large", "slug-taken", "invalid-request"}
+REFUSED = {"package-refused", "package-too-large", "slug-taken", "invalid-request"}
 
 T = TypeVar("T")
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -82,7 +82,7 @@ def upload(
             uploaded = versions.upload(session, reader, package)
             number = uploaded.version.number
     except Problem as problem:
-        if problem.type.slug not in _REFUSED:
+        if problem.type.slug not in REFUSED:
             raise
         with resources.store.reading() as session:
             return _list(page, versions.newest_of_each(session, reader), problem)

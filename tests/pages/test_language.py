@@ -9,7 +9,9 @@ import pytest
 
 from app.errors import PROBLEMS
 from app.pages.environment import environment
+from app.pages.instructor import REFUSED
 from app.pages.texts import page_texts, problem_texts
+from app.store.models import VersionState
 from graders.catalogue import LOCALES
 from graders.verdict import CaseStatus, State, Verdict, Visibility
 from tests.pages.conftest import Site
@@ -63,7 +65,15 @@ def test_every_text_that_a_template_names_is_there() -> None:
 
 
 def test_every_word_for_a_value_is_there() -> None:
-    values = {"verdict": Verdict, "state": State, "status": CaseStatus, "visibility": Visibility}
+    values = {
+        "verdict": Verdict,
+        "state": State,
+        "status": CaseStatus,
+        "visibility": Visibility,
+        "version": VersionState,
+        "version_says": VersionState,
+        "inst.refused": REFUSED,
+    }
     for locale in LOCALES:
         for topic, kind in values.items():
             assert {f"{topic}.{value}" for value in kind} <= page_texts().keys(locale)
