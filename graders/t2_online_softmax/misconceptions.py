@@ -45,7 +45,6 @@ BLOCKS = tuple(1 << k for k in range(8, 18))
 LARGEST_MODELLED = 1 << 18
 """Elements: a row of 2^17 shows any of these mistakes, and longer ones cost seconds with every block length."""
 
-OVERFLOW = float(torch.finfo(torch.float32).max)
 
 Factor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """What an old sum is multiplied by, of the old and the new maximum."""
@@ -57,8 +56,8 @@ def finite_base(peak: torch.Tensor) -> torch.Tensor:
 
 
 def in_range(values: torch.Tensor) -> torch.Tensor:
-    """float64 with float32's overflow."""
-    return values.masked_fill(values > OVERFLOW, INF)
+    """float64 with float32's range, at both ends."""
+    return values.float().double()
 
 
 def divided(weights: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
