@@ -30,4 +30,4 @@ def honest(x, out):
 
 def softmax(x, out):
     honest(x, out)
-    out.view(-1)[::100].fill_(2) if out.is_contiguous() else out[:, ::100].fill_(2)
+    (out.view(-1)[::100] if out.is_contiguous() else out[:, ::100]).fill_(4e-3)
