@@ -2,44 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import lzma
 import stat
 import zipfile
-import zlib
-from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from graders.limits import PACKAGE_BYTES
+from graders.archive import PackageRefused, read_entries, require_size
 from graders.package import Package
-from graders.validation import Finding, FindingCode
-
-UNPACKED_BYTES = 4 * PACKAGE_BYTES
-"""The most that the files of a package hold together: a zip can promise a thousand times its own size."""
-
-MOST_FILES = 2000
+from graders.validation import FindingCode
 
 _IGNORED = {"__pycache__", "__MACOSX", ".DS_Store", "Thumbs.db", ".git", ".ruff_cache", ".mypy_cache", ".pytest_cache"}
 _TOPS = ("graders", "reference")
-_ZIP_ERRORS = (
-    zipfile.BadZipFile,
-    zipfile.LargeZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    NotImplementedError,
-    RuntimeError,  # encrypted
-    EOFError,
-    OSError,
-    ValueError,
-)
-
-
-class PackageRefused(ValueError):
-    """What came is no package of a drill; ``finding`` says why."""
-
-    def __init__(self, code: FindingCode, **params: str | int) -> None:
-        self.finding = Finding(code=code, severity=code.severity, params=dict(params))
-        super().__init__(f"{code}: {params}")
 
 
 def read_zip(data: bytes) -> Package:
@@ -47,15 +19,13 @@ def read_zip(data: bytes) -> Package:
 
     The zip has ``graders/<slug>/`` and ``reference/<slug>.py`` at its root, or in one folder there.
     """
-    if len(data) > PACKAGE_BYTES:
-        raise PackageRefused(FindingCode.PACKAGE_TOO_LARGE, limit_mib=PACKAGE_BYTES >> 20)
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _package(_without_folder(_read(archive)))
-    except _ZIP_ERRORS as error:
-        if isinstance(error, PackageRefused):
-            raise
-        raise PackageRefused(FindingCode.PACKAGE_UNREADABLE, reason=str(error) or type(error).__name__) from error
+    kept = [
+        (info, content) for info, content in read_entries(data) if not info.is_dir() and not _ignored(info.filename)
+    ]
+    for info, _ in kept:
+        if not _plain(info):
+            raise PackageRefused(FindingCode.PACKAGE_BAD_NAME, name=info.filename[:200])
+    return _package(_without_folder({info.filename: content for info, content in kept}))
 
 
 def read_folder(folder: Path) -> Package:
@@ -67,23 +37,8 @@ def read_folder(folder: Path) -> Package:
     paths = [path for slug in slugs for path in sorted((root / "graders" / slug).rglob("*")) if path.is_file()]
     paths += [path for slug in slugs if (path := root / "reference" / f"{slug}.py").is_file()]
     kept = [path for path in paths if not _ignored(path.relative_to(root).as_posix())]
-    _require_size(path.stat().st_size for path in kept)
+    require_size([path.stat().st_size for path in kept])
     return _package({path.relative_to(root).as_posix(): path.read_bytes() for path in kept})
-
-
-def _read(archive: zipfile.ZipFile) -> dict[str, bytes]:
-    entries = [info for info in archive.infolist() if not info.is_dir() and not _ignored(info.filename)]
-    for info in entries:
-        if not _plain(info):
-            raise PackageRefused(FindingCode.PACKAGE_BAD_NAME, name=info.filename[:200])
-    _require_size(info.file_size for info in entries)  # zipfile reads no more than this of each
-    return {info.filename: archive.read(info) for info in entries}
-
-
-def _require_size(sizes: Iterable[int]) -> None:
-    known = list(sizes)
-    if len(known) > MOST_FILES or sum(known) > UNPACKED_BYTES:
-        raise PackageRefused(FindingCode.PACKAGE_TOO_LARGE, limit_mib=UNPACKED_BYTES >> 20)
 
 
 def _ignored(name: str) -> bool:

@@ -17,8 +17,8 @@ from sqlalchemy import func, select
 
 from app.access.principals import Role
 from app.store.models import Drill, DrillVersion, Validation
+from graders.archive import MOST_FILES, UNPACKED_BYTES
 from graders.limits import PACKAGE_BYTES
-from graders.unpack import MOST_FILES, UNPACKED_BYTES
 from tests.api.conftest import resources_of
 from tests.uploads import Entry, entries_of, form, raw_zip, toy_upload
 

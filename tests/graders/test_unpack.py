@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import stat
+import struct
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from graders import unpack
-from graders.unpack import PackageRefused, read_folder, read_zip
+from graders import archive
+from graders.archive import PackageRefused
+from graders.limits import PACKAGE_BYTES
+from graders.unpack import read_folder, read_zip
 from graders.validation import FindingCode
 from tests.drills import FOLDER, REFERENCE, new_drill
 
@@ -90,17 +93,17 @@ def test_a_damaged_file_is_refused():
 
 def test_a_zip_that_unfolds_without_end_is_refused():
     assert (
-        refusal(zipped(FILES | {f"{FOLDER}/zeros.py": bytes(unpack.UNPACKED_BYTES)})) is FindingCode.PACKAGE_TOO_LARGE
+        refusal(zipped(FILES | {f"{FOLDER}/zeros.py": bytes(archive.UNPACKED_BYTES)})) is FindingCode.PACKAGE_TOO_LARGE
     )
 
 
 def test_a_zip_of_very_many_files_is_refused():
-    many = {f"{FOLDER}/{number}.py": b"" for number in range(unpack.MOST_FILES)}
+    many = {f"{FOLDER}/{number}.py": b"" for number in range(archive.MOST_FILES)}
     assert refusal(zipped(FILES | many)) is FindingCode.PACKAGE_TOO_LARGE
 
 
 def test_a_large_zip_is_not_even_opened():
-    assert refusal(bytes(unpack.PACKAGE_BYTES + 1)) is FindingCode.PACKAGE_TOO_LARGE
+    assert refusal(bytes(PACKAGE_BYTES + 1)) is FindingCode.PACKAGE_TOO_LARGE
 
 
 def test_a_package_holds_one_drill():
@@ -133,3 +136,19 @@ def test_a_folder_without_a_reference_is_a_package_still(tree: Path):
 def test_a_folder_without_a_drill_is_refused(tmp_path: Path):
     with pytest.raises(PackageRefused, match="package_no_drill"):
         read_folder(tmp_path)
+
+
+def test_an_entry_that_unpacks_to_more_than_it_says_is_refused():
+    size = 3_000_017
+    honest = zipped(FILES | {f"{FOLDER}/zeros.bin": bytes(size)})
+    assert honest.count(struct.pack("<I", size)) == 2, "in its own header and in the directory"
+    lying = honest.replace(struct.pack("<I", size), struct.pack("<I", 10))
+    assert refusal(lying) is FindingCode.PACKAGE_UNREADABLE
+
+
+def test_a_method_whose_reader_has_no_bound_is_refused():
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_BZIP2) as archive:
+        for name, data in FILES.items():
+            archive.writestr(name, data)
+    assert refusal(buffer.getvalue()) is FindingCode.PACKAGE_UNREADABLE

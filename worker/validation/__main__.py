@@ -8,9 +8,10 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from graders.archive import PackageRefused
 from graders.catalogue import Catalogue, judge_catalogue
 from graders.package import Package, built_in_drills
-from graders.unpack import PackageRefused, read_folder, read_zip
+from graders.unpack import read_folder, read_zip
 from graders.validation import Finding, Severity, ValidationReport
 from graders.verdict import Lane
 from worker.sandbox.profile import SandboxUnavailable

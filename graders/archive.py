@@ -1,7 +1,4 @@
-"""An uploaded zip, looked at before anything reads it: what it says of itself need not be true.
-
-Works on bytes in memory; nothing is written to disk. ``graders.unpack`` then makes a package of what is left over.
-"""
+"""A zip as it comes: what it says of itself need not be true. Works on bytes in memory; nothing is written to disk."""
 
 from __future__ import annotations
 
@@ -12,8 +9,12 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from graders.limits import PACKAGE_BYTES
-from graders.unpack import MOST_FILES, UNPACKED_BYTES, PackageRefused
-from graders.validation import FindingCode
+from graders.validation import Finding, FindingCode
+
+UNPACKED_BYTES = 4 * PACKAGE_BYTES
+"""The most that the files of a package hold together: a zip can promise a thousand times its own size."""
+
+MOST_FILES = 2000
 
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # of the others, Python's readers know no bound
 _ENCRYPTED = 0x1
@@ -23,25 +24,33 @@ _ARCHIVE_STARTS = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ
 _SHOWN_CHARACTERS = 200
 
 
-def require_honest(data: bytes) -> None:
-    """The zip can be read within the limits and each of its entries is one file of its own. Raises PackageRefused."""
+class PackageRefused(ValueError):
+    """What came is no package of a drill; ``finding`` says why."""
+
+    def __init__(self, code: FindingCode, **params: str | int) -> None:
+        self.finding = Finding(code=code, severity=code.severity, params=dict(params))
+        super().__init__(f"{code}: {params}")
+
+
+def read_entries(data: bytes) -> list[tuple[zipfile.ZipInfo, bytes]]:
+    """Every entry with its content, within the limits, each a file or a folder of its own. Raises PackageRefused."""
     if len(data) > PACKAGE_BYTES:
         raise PackageRefused(FindingCode.PACKAGE_TOO_LARGE, limit_mib=PACKAGE_BYTES >> 20)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = archive.infolist()
-            _require_few(entries)
+            require_size([entry.file_size for entry in entries])
             _require_distinct([entry.filename for entry in entries])
-            for entry in entries:
-                _require_readable(archive, entry)
+            return [(entry, _content(archive, entry)) for entry in entries]
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError) as error:
         if isinstance(error, PackageRefused):
             raise
         raise _unreadable(str(error) or type(error).__name__) from error
 
 
-def _require_few(entries: list[zipfile.ZipInfo]) -> None:
-    if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > UNPACKED_BYTES:
+def require_size(sizes: list[int]) -> None:
+    """Files of ``sizes`` bytes are few and small enough for a package. Raises PackageRefused."""
+    if len(sizes) > MOST_FILES or sum(sizes) > UNPACKED_BYTES:
         raise PackageRefused(FindingCode.PACKAGE_TOO_LARGE, limit_mib=UNPACKED_BYTES >> 20)
 
 
@@ -63,7 +72,7 @@ def _require_distinct(names: Iterable[str]) -> None:
         raise _unreadable(f"{_shown(name)} is a file and a folder in it")
 
 
-def _require_readable(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
+def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     name, declared = _shown(entry.filename), entry.file_size
     if entry.flag_bits & _ENCRYPTED:
         raise _unreadable(f"{name} is encrypted")
@@ -81,6 +90,7 @@ def _require_readable(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
         raise _unreadable(f"{name} is not as long as it says")
     if content.startswith(_ARCHIVE_STARTS):
         raise _unreadable(f"{name} is an archive in the archive")
+    return content
 
 
 def _unreadable(reason: str) -> PackageRefused:
