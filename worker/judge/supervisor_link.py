@@ -13,7 +13,6 @@ from worker.judge.runner_link import RunnerLink
 from worker.protocol.channel import RUNNER_FRAME_BYTES, Channel, from_descriptor
 
 Kind = Literal["interpreter", "compiler", "gpu", "reference"]
-END_WAIT_S = 15.0
 START_WAIT_S = 60.0
 
 
