@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 
+import torch
+
 from graders.limits import Limits
 from worker.judge.attendant import Attendant
 from worker.judge.messages import Captured, Went
 from worker.judge.outcome import Stopped
-from worker.judge.timing.slots import Slots
+from worker.judge.timing.slots import Slots, Values
 from worker.protocol.doorbell import Doorbell
 
 WARM_UP_ROUNDS = 3
@@ -35,8 +37,14 @@ class Contestant:
         self._doorbell: Doorbell | None = None
 
     def prepare(self) -> None:
-        """Wake the runner, map the slots and make each call once, so that nothing is compiled or tuned while timed."""
+        """Wake the runner, map the slots and make each call once, so that nothing is compiled or tuned while timed.
+
+        What it is called with has values as a round has, not what empty slots hold.
+        """
         self._require(self._attendant.load())
+        self.slots.fill(Values.drawn())
+        self.slots.place_peaks()
+        torch.cuda.synchronize()  # another process is about to read it
         self._attendant.resume()
         self._require(self._attendant.map(self.slots.arena))
         slots = [slot.message for slot in self.slots.slots]
