@@ -21,6 +21,10 @@ from tests.reference.softmax_matrix import INTERPRETER_CASES, INTERPRETER_SKIPS,
 
 ROOT = Path(__file__).parents[2]
 NAN, INF = float("nan"), float("inf")
+FAULTS_WAIT_S = 900
+"""The whole matrix is interpreted in one process, minutes on a slow machine, before the first of these tests."""
+
+pytestmark = pytest.mark.timeout(FAULTS_WAIT_S)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +37,7 @@ def faults() -> dict[str, str | None]:
         env=os.environ | {"TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=FAULTS_WAIT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
