@@ -131,14 +131,19 @@ def request_cancel(session: Session, submission: Submission) -> None:
 
 
 def _check_quota(session: Session, user_id: str, per_hour: int) -> None:
+    """What ended through our fault is counted by itself: whoever can bring that about has no more of it either."""
     now = utc_now()
-    recent = (Submission.user_id == user_id, Submission.created_at > now - _WINDOW, Submission.charged)
-    count = session.scalars(select(func.count()).select_from(Submission).where(*recent)).one()
-    if count < per_hour:
-        return
-    frees = select(Submission.created_at).where(*recent).order_by(Submission.created_at).offset(count - per_hour)
-    wait_s = _seconds_until(session.scalars(frees.limit(1)).one() + _WINDOW, now)
-    raise Problem(
+    for charged in (True, False):
+        recent = (Submission.user_id == user_id, Submission.created_at > now - _WINDOW, Submission.charged == charged)
+        count = session.scalars(select(func.count()).select_from(Submission).where(*recent)).one()
+        if count >= per_hour:
+            made = select(Submission.created_at).where(*recent).order_by(Submission.created_at)
+            frees = session.scalars(made.offset(count - per_hour).limit(1)).one() + _WINDOW
+            raise _too_many(count, per_hour, _seconds_until(frees, now))
+
+
+def _too_many(count: int, per_hour: int, wait_s: int) -> Problem:
+    return Problem(
         "too-many-submissions",
         f"You have sent {count} submissions within an hour; {per_hour} are allowed. Try again in {wait_s} s.",
         headers={"Retry-After": str(wait_s)},

@@ -153,6 +153,15 @@ def test_our_faults_and_staff_have_no_quota(server: TestClient, sign_up: SignUp)
     assert {server.post(PATH, json=ORDER, headers=staff).status_code for _ in range(5)} == {202}
 
 
+def test_what_ends_through_our_fault_is_no_way_around_the_quota(server: TestClient, sign_up: SignUp) -> None:
+    ada = sign_up("ada")
+    for _ in range(3):
+        assert server.post(PATH, json=ORDER, headers=ada).status_code == 202
+        with resources_of(server).store.transaction() as session:
+            session.execute(update(Submission).values(charged=False))
+    assert server.post(PATH, json=ORDER, headers=ada).status_code == 429
+
+
 def test_a_repeated_key_is_one_submission(local: TestClient) -> None:
     key = {"Idempotency-Key": "abc"}
     first = local.post(PATH, json=ORDER, headers=key)
