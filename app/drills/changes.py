@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-
 from pydantic import Field
 
 from app.api.schemas import Answer
+from app.line_diff import line_diff
 from graders.package import Package
 
 _TEXTS = (".toml", ".md")
-_COMPARED_BYTES = 64 * 1024
-"""Longer texts are only said to have changed: comparing lines takes time that grows with their square."""
 
 
 class TextChange(Answer):
@@ -30,7 +27,7 @@ class VersionChanges(Answer):
     removed: list[str]
     changed: list[str]
     texts: list[TextChange] = Field(
-        description="Of the changed files, drill.toml, statements and sentences up to 64 KiB, line by line."
+        description="Of the changed files, drill.toml, statements and sentences up to 2,000 lines, line by line."
     )
 
 
@@ -43,14 +40,16 @@ def changes(old_number: int, old: Package, new_number: int, new: Package) -> Ver
         added=sorted(new.files.keys() - both),
         removed=sorted(old.files.keys() - both),
         changed=changed,
-        texts=[
-            TextChange(file=file, diff=_diff(file, old.files[file], new.files[file]))
-            for file in changed
-            if file.endswith(_TEXTS) and max(len(old.files[file]), len(new.files[file])) <= _COMPARED_BYTES
-        ],
+        texts=_texts(changed, old, new),
     )
 
 
-def _diff(file: str, old: bytes, new: bytes) -> str:
-    before, after = (content.decode("utf-8").splitlines() for content in (old, new))
-    return "\n".join(difflib.unified_diff(before, after, f"a/{file}", f"b/{file}", lineterm=""))
+def _texts(changed: list[str], old: Package, new: Package) -> list[TextChange]:
+    found = []
+    for file in changed:
+        if file.endswith(_TEXTS):
+            before, after = (package.files[file].decode("utf-8") for package in (old, new))
+            diff = line_diff(before, after, f"a/{file}", f"b/{file}")
+            if diff is not None:
+                found.append(TextChange(file=file, diff=diff))
+    return found

@@ -13,6 +13,7 @@ from app.errors import Problem
 from app.pages.addresses import see_other
 from app.pages.rendering import AnyPage, Reader
 from app.pages.source import annotated_lines
+from app.pages.speed_plot import speed_plot
 from app.pages.texts import Speaker
 from app.submissions import service, views
 from app.submissions.schemas import Links
@@ -69,6 +70,7 @@ def show_submission(
         say=Speaker(drills.catalogue_of(session, view.grading.version), page.locale),
         titles={category.name: category.title.text(page.locale) for category in manifest.categories},
         first_failure=_first_failure(view.cases),
+        plot=speed_plot(report.performance.shapes) if report else None,
         lines=annotated_lines(view.submission.source, report.annotations if report else []),
         no_worker=waiting and resources.dispatcher.choose_queue(session) is None,
         events=None if view.state.final else f"{Links.of(submission_id).events}?after={view.last_event}",

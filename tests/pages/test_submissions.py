@@ -271,6 +271,8 @@ def test_measured_speed_is_a_table(site: Site) -> None:
     page = site.get(judged(site, performance=performance))
     assert "0.98 (0.97 – 0.99) · 30 / 40 points" in page.text
     assert "4096 × 8192 float16 51.2 µs ± 1 % 50 µs 62.5 µs 0.976 ± 0.4 % 2620 91 %" in page.text
+    assert "GB/s at each shape" in page.text
+    assert len(page.all("rect")) == 2, "the legend's and the shape's"
     assert "SM clock 1980 MHz · 71 °C · 698 W · The GPU held itself back (power_cap)" in page.text
 
 
