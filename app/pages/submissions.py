@@ -15,8 +15,9 @@ from app.pages.rendering import AnyPage, Reader
 from app.pages.source import annotated_lines
 from app.pages.speed_plot import speed_plot
 from app.pages.texts import Speaker
-from app.submissions import service, views
+from app.submissions import comparison, service, views
 from app.submissions.schemas import Links
+from graders.manifest import Manifest
 from graders.report import CaseResult
 from graders.verdict import CaseStatus, State
 
@@ -68,12 +69,29 @@ def show_submission(
         report=report,
         manifest=manifest,
         say=Speaker(drills.catalogue_of(session, view.grading.version), page.locale),
-        titles={category.name: category.title.text(page.locale) for category in manifest.categories},
+        titles=_titles(manifest, page.locale),
         first_failure=_first_failure(view.cases),
         plot=speed_plot(report.performance.shapes) if report else None,
         lines=annotated_lines(view.submission.source, report.annotations if report else []),
         no_worker=waiting and resources.dispatcher.choose_queue(session) is None,
+        earlier=comparison.earlier(session, view.submission) if report else None,
         events=None if view.state.final else f"{Links.of(submission_id).events}?after={view.last_event}",
+    )
+
+
+@router.get("/submissions/{submission_id}/changes")
+def show_changes(submission_id: str, page: AnyPage, reader: Reader, session: Reading) -> Response:
+    """A graded submission beside its author's one before it."""
+    after = views.view(session, reader, submission_id)
+    found = comparison.earlier(session, after.submission)
+    if after.report is None or found is None:
+        raise Problem("not-found", "There is no graded submission before this one to compare it with.")
+    manifest = drills.manifest_of(after.grading.version)
+    return page.render(
+        "comparison.html",
+        comparison=comparison.compare(views.view(session, reader, found.id), after),
+        manifest=manifest,
+        titles=_titles(manifest, page.locale),
     )
 
 
@@ -93,6 +111,11 @@ def cancel_submission(
             raise
     background.add_task(resources.wakeups.publish, submission_id)
     return see_other(f"/submissions/{submission_id}")
+
+
+def _titles(manifest: Manifest, locale: str) -> dict[str, str]:
+    """Of the drill's categories, by name."""
+    return {category.name: category.title.text(locale) for category in manifest.categories}
 
 
 def _first_failure(cases: list[CaseResult]) -> int | None:
