@@ -13,6 +13,7 @@ from app.api.body_limit import BodyLimit
 from app.api.guard import Guard
 from app.api.router import router as api
 from app.drills.intake import UPLOAD_BODY_BYTES, UPLOAD_PATHS
+from app.health.metrics import Requests, process_registry
 from app.health.routes import router as health
 from app.pages.mount import mount_pages
 from app.resources import open_resources
@@ -36,8 +37,10 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,  # FastAPI's pages load their scripts from elsewhere
         redoc_url=None,
     )
+    app.state.process_registry = process_registry()
     app.add_middleware(BodyLimit, larger=dict.fromkeys(UPLOAD_PATHS, UPLOAD_BODY_BYTES))
-    app.add_middleware(Guard, settings=settings)  # added last, so asked first
+    app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Requests, registry=app.state.process_registry)  # added last, so asked first
     problems.install_handlers(app)
     for router in (problems.router, health, api):
         app.include_router(router)

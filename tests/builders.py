@@ -133,7 +133,7 @@ def failed_case(ordinal: int = 1, visibility: Visibility = Visibility.HIDDEN) ->
         status=CaseStatus.FAILED,
         verdict=Verdict.WRONG_ANSWER,
         points=0,
-        cause=Cause(key="case.mismatch", params={"secret": "0.25"}),
+        cause=Cause(key="case.mismatch", params={"secret": "0.2578125"}),
     )
 
 

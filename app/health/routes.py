@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response, status
+from fastapi import APIRouter, Request, Response, status
+from fastapi.responses import PlainTextResponse
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
 from app import VERSION
 from app.api.dependencies import AppResources
+from app.health.metrics import exposition
 from app.health.schemas import HealthOut, ReadyOut, WorkerOut
 from app.health.service import look
 
@@ -32,3 +35,10 @@ def ready(resources: AppResources, response: Response) -> ReadyOut:
     if reasons:
         response.status_code = status.HTTP_503_SERVICE_UNAVAILABLE
     return ReadyOut(ready=not reasons, reasons=reasons)
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+def metrics(request: Request, resources: AppResources) -> Response:
+    """Counts for Prometheus: what waits and runs, what was judged, the workers, the requests of this process."""
+    text = exposition(request.app.state.process_registry, resources)
+    return Response(text, media_type=CONTENT_TYPE_PLAIN_0_0_4)

@@ -78,7 +78,7 @@ def test_events_are_filtered_like_the_report(live: Live) -> None:
     for headers, seen in ((live.ada, False), (live.staff, True)):
         follower = Follower(live.path(claim), headers)
         follower.wait_for_end()
-        assert ("0.25" in follower.events[1].data) == seen
+        assert ("0.2578125" in follower.events[1].data) == seen
 
 
 def test_a_wake_up_hastens_an_event(live: Live, settings: Settings) -> None:

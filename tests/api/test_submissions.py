@@ -239,11 +239,11 @@ def test_a_finished_submission_is_the_report_filtered_by_who_asks(server: TestCl
     assert body["cases"][0]["stdout"] == "printed"
     hidden = body["cases"][1]
     assert (hidden["name"], hidden["status"], hidden["stdout"]) == ("edges_2", "failed", None)
-    assert "0.25" not in answer.text
+    assert "0.2578125" not in answer.text
     assert body["performance"]["status"] == "not_measured"
     assert body["environment"]["sandbox"] == "A"
     full = server.get(f"{PATH}/{submission_id}", headers=staff).json()
-    assert full["cases"][1]["cause"]["params"] == {"secret": "0.25"}
+    assert full["cases"][1]["cause"]["params"] == {"secret": "0.2578125"}
     assert full["staff"]["gradings"][0]["current"]
 
 
