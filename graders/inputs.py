@@ -1,7 +1,7 @@
 """Families of layouts that drills share: the words in which a ``cases.py`` is written.
 
-Every function returns an ``Operand`` or a ``Destination`` for a 2-D tensor of M rows and N columns;
-strides and offsets count elements.
+Every function returns an ``Operand`` or a ``Destination`` for a 2-D tensor of M rows and N columns, ``vector`` one for
+N elements; strides and offsets count elements.
 """
 
 from __future__ import annotations
@@ -39,6 +39,11 @@ def transposed(values: torch.Tensor) -> Operand:
     """The transpose of a contiguous N×M tensor: stride(0) = 1, stride(1) = M."""
     rows, columns = values.shape
     return Operand(values, Layout.of((rows, columns), (1, max(rows, 1)), GUARD, GUARD))
+
+
+def vector(values: torch.Tensor, *, stride: int = 1) -> Operand:
+    """Elements ``stride`` apart, NaN poison everywhere else: a column of a matrix that has ``stride`` columns."""
+    return Operand(values, Layout.of(values.shape, (stride,), GUARD, GUARD + stride - 1))
 
 
 def destination(like: Operand, *, row_stride: int | None = None, lead: int = 0) -> Destination:

@@ -8,7 +8,7 @@ from functools import partial
 import torch
 
 from graders.cases import Case
-from graders.inputs import destination, strided
+from graders.inputs import destination, strided, vector
 from graders.memory import Call, Decoy, Draw, Operand
 from graders.verdict import Lane
 
@@ -23,6 +23,8 @@ GPU_ONLY = frozenset({Lane.GPU})
 
 Values = Callable[[Draw], torch.Tensor]
 Place = Callable[[torch.Tensor], Operand]
+Beside = Callable[[Draw, torch.Tensor], Operand]
+"""Makes a further input to stand beside a matrix, whose values it is given as stored."""
 
 
 def case(
@@ -34,13 +36,15 @@ def case(
     dtype: str = "float32",
     out_stride: int | None = None,
     out_lead: int = 0,
+    beside: tuple[Beside, ...] = (),
     **options: object,
 ) -> Case:
     """A case that places ``values`` by ``place`` and asks for an ``out`` with rows ``out_stride`` apart."""
 
     def make(draw: Draw) -> Call:
         x = place(values(draw).to(getattr(torch, dtype)))
-        return Call((x,), (destination(x, row_stride=out_stride, lead=out_lead),))
+        others = (further(draw, x.values) for further in beside)
+        return Call((x, *others), (destination(x, row_stride=out_stride, lead=out_lead),))
 
     return Case(name, category, make, dtype=dtype, **options)  # type: ignore[arg-type]
 
@@ -91,6 +95,11 @@ def windows(rows: int, columns: int) -> Values:
     Without a GPU it is only compiled for, which takes no more than a row.
     """
     return lambda draw: draw.normal(draw.rows(rows, 1) + columns - 1, dtype=torch.float16).unfold(0, columns, 1)
+
+
+def columnwise(mean: float = 0.0, std: float = 1.0, *, stride: int = 1) -> Beside:
+    """A vector with a normal number for each column, in the matrix's dtype, its elements ``stride`` apart."""
+    return lambda draw, x: vector(draw.normal(x.shape[1], mean=mean, std=std, dtype=x.dtype), stride=stride)
 
 
 # Places

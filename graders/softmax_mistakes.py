@@ -9,10 +9,9 @@ from __future__ import annotations
 import torch
 
 from graders.memory import Call
-from graders.row_mistakes import NAN, shape, x_of
+from graders.row_mistakes import x_of
 
 INF = float("inf")
-FIXED_BLOCKS = tuple(1 << k for k in range(5, 17))
 FINITE_PADDINGS = (-1e3, -1e4, -65504.0, -1e5, -1e6, -1e9, -1e10, -1e20, -1e30)
 
 
@@ -74,29 +73,12 @@ def without_guard(call: Call) -> tuple[torch.Tensor, ...]:
     return (softmax(x_of(call)),)
 
 
-def capped(call: Call, block: int, guarded: bool) -> tuple[torch.Tensor, ...]:
-    """Only the first ``block`` columns are read and written."""
-    x = x_of(call)
-    y = torch.full_like(x, NAN)
-    y[:, :block] = softmax(x[:, :block], guarded=guarded)
-    return (y,)
-
-
 # When each can make a difference
-
-
-def ragged(call: Call) -> bool:
-    columns = shape(call)[1]
-    return columns.bit_count() != 1
 
 
 def far_from_zero(call: Call) -> bool:
     peak = peaks(call)
     return bool(((peak.abs() > 60) & peak.isfinite()).any())
-
-
-def has_16_bits(call: Call) -> bool:
-    return call.outs[0].dtype.itemsize == 2
 
 
 def has_all_inf_row(call: Call) -> bool:

@@ -43,13 +43,19 @@ class TimedShape:
         return sum(place.layout.view_numel * place.dtype.itemsize for place in (*inputs, *outs))
 
 
-def rowwise(name: str, rows: int, columns: int, dtype: torch.dtype, *, row_stride: int | None = None) -> TimedShape:
-    """One M×N input and an output of the same shape; the input's rows ``row_stride`` apart, contiguous without it."""
+def rowwise(
+    name: str, rows: int, columns: int, dtype: torch.dtype, *, row_stride: int | None = None, vectors: int = 0
+) -> TimedShape:
+    """One M×N input and an output of the same shape; the input's rows ``row_stride`` apart, contiguous without it.
+
+    So many ``vectors`` of N elements, contiguous, are further inputs.
+    """
 
     def operands(wanted: int) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
         shape = (wanted, columns)
         x = Layout.of(shape, (row_stride or columns, 1), GUARD, GUARD)
         out = Layout.of(shape, (columns, 1), GUARD, GUARD)
-        return (Place(dtype, x),), (Place(dtype, out),)
+        beside = Place(dtype, Layout.of((columns,), (1,), GUARD, GUARD))
+        return (Place(dtype, x), *[beside] * vectors), (Place(dtype, out),)
 
     return TimedShape(name, rows, columns, dtype, operands)

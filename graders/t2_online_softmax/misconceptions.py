@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -10,17 +9,20 @@ from itertools import product
 
 import torch
 
+from graders import row_mistakes
 from graders.memory import Call
 from graders.misconception import Misconception, Model
 from graders.row_mistakes import (
     NAN,
     beyond_32_bits,
+    capped,
     columns_apart,
     contiguous_columns,
-    contiguous_rows,
-    int32_rows,
-    modelled,
+    every_contiguous_rows,
+    every_int32_rows,
+    has_16_bits,
     out_like_x,
+    ragged,
     rows_apart,
     shape,
     strides_differ,
@@ -29,12 +31,9 @@ from graders.row_mistakes import (
 from graders.softmax_mistakes import (
     FINITE_PADDINGS,
     INF,
-    capped,
     far_from_zero,
-    has_16_bits,
     max_from_zero,
     padded,
-    ragged,
     sixteen_bits,
     without_guard,
     without_max,
@@ -229,13 +228,11 @@ def has_nan_row(call: Call) -> bool:
     return bool((x.isnan() | (x == INF)).any())
 
 
-def mistake(key: str, applies: Callable[[Call], bool], models: tuple[Model, ...], source: str) -> Misconception:
-    return Misconception(key, modelled(applies, LARGEST_MODELLED), models, re.compile(source))
-
-
 def by_block(model: Callable[..., tuple[torch.Tensor, ...]], **options: object) -> tuple[Model, ...]:
     return tuple(partial(model, block=block, **options) for block in BLOCKS)
 
+
+mistake = partial(row_mistakes.mistake, largest=LARGEST_MODELLED)
 
 EITHER = (False, True)
 SHORT_TYPES = (torch.float16, torch.bfloat16)
@@ -297,31 +294,21 @@ MISCONCEPTIONS: tuple[Misconception, ...] = (
         tuple(partial(padded, value=value, block=None) for value in FINITE_PADDINGS),
         r"other\s*=\s*-\s*[\d.]|-\s*\d+\.?\d*e\d+",
     ),
-    mistake("one_block", longer_than_a_block, by_block(capped, guarded=True), r"BLOCK\w*\s*=\s*\d+|\bmin\("),
+    mistake(
+        "one_block", longer_than_a_block, by_block(capped, compute=zero_where_empty), r"BLOCK\w*\s*=\s*\d+|\bmin\("
+    ),
     mistake("tail_lost", ragged, by_block(tail_lost), r"//\s*\w"),
     mistake(
         "stride_is_n",
         rows_apart,
-        tuple(
-            partial(contiguous_rows, compute=zero_where_empty, columns_too=columns_too, x_too=x_too, out_too=out_too)
-            for columns_too, x_too, out_too in product(EITHER, EITHER, EITHER)
-            if x_too or out_too
-        ),
+        every_contiguous_rows(zero_where_empty),
         r"(row\w*|pid|program_id\(0\))\s*\*\s*(n\w*|N\w*|columns|cols)\b",
     ),
     mistake(
         "column_stride_is_1", columns_apart, (partial(contiguous_columns, compute=zero_where_empty),), r"tl\.load\("
     ),
     mistake("out_like_x", strides_differ, (partial(out_like_x, compute=zero_where_empty),), r"tl\.store\("),
-    mistake(
-        "int32_rows",
-        beyond_32_bits,
-        tuple(
-            partial(int32_rows, compute=zero_where_empty, x_too=x, out_too=out)
-            for x, out in ((True, True), (True, False), (False, True))
-        ),
-        r"program_id\((?!.*int64)",
-    ),
+    mistake("int32_rows", beyond_32_bits, every_int32_rows(zero_where_empty), r"program_id\((?!.*int64)"),
     mistake(
         "sixteen_bits",
         has_16_bits,

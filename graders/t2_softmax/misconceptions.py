@@ -2,49 +2,38 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from functools import partial
 from itertools import product
 
-from graders.memory import Call
-from graders.misconception import Misconception, Model
+from graders.misconception import Misconception
 from graders.row_mistakes import (
+    FIXED_BLOCKS,
     beyond_32_bits,
+    capped,
     columns_apart,
     contiguous_columns,
-    contiguous_rows,
-    int32_rows,
-    modelled,
+    every_contiguous_rows,
+    every_int32_rows,
+    has_16_bits,
+    longer_than_a_block,
+    mistake,
     out_like_x,
+    ragged,
     rows_apart,
-    shape,
     strides_differ,
 )
 from graders.softmax_mistakes import (
     FINITE_PADDINGS,
-    FIXED_BLOCKS,
-    capped,
     far_from_zero,
-    has_16_bits,
     has_all_inf_row,
     max_from_zero,
     padded,
-    ragged,
     sixteen_bits,
+    softmax,
     without_guard,
     without_max,
     zero_where_empty,
 )
-
-
-def longer_than_a_block(call: Call) -> bool:
-    return shape(call)[1] > FIXED_BLOCKS[0]
-
-
-def mistake(key: str, applies: Callable[[Call], bool], models: tuple[Model, ...], source: str) -> Misconception:
-    return Misconception(key, modelled(applies), models, re.compile(source))
-
 
 EITHER = (False, True)
 
@@ -64,26 +53,14 @@ MISCONCEPTIONS: tuple[Misconception, ...] = (
     mistake(
         "stride_is_n",
         rows_apart,
-        tuple(
-            partial(contiguous_rows, compute=zero_where_empty, columns_too=columns_too, x_too=x_too, out_too=out_too)
-            for columns_too, x_too, out_too in product(EITHER, EITHER, EITHER)
-            if x_too or out_too
-        ),
+        every_contiguous_rows(zero_where_empty),
         r"(row\w*|pid|program_id\(0\))\s*\*\s*(n\w*|N\w*|columns|cols)\b",
     ),
     mistake(
         "column_stride_is_1", columns_apart, (partial(contiguous_columns, compute=zero_where_empty),), r"tl\.load\("
     ),
     mistake("out_like_x", strides_differ, (partial(out_like_x, compute=zero_where_empty),), r"tl\.store\("),
-    mistake(
-        "int32_rows",
-        beyond_32_bits,
-        tuple(
-            partial(int32_rows, compute=zero_where_empty, x_too=x, out_too=out)
-            for x, out in ((True, True), (True, False), (False, True))
-        ),
-        r"program_id\((?!.*int64)",
-    ),
+    mistake("int32_rows", beyond_32_bits, every_int32_rows(zero_where_empty), r"program_id\((?!.*int64)"),
     mistake(
         "no_max", far_from_zero, tuple(partial(without_max, guarded=guarded) for guarded in EITHER), r"tl\.exp2?\("
     ),
@@ -103,7 +80,10 @@ MISCONCEPTIONS: tuple[Misconception, ...] = (
     mistake(
         "block_capped",
         longer_than_a_block,
-        tuple(partial(capped, block=block, guarded=guarded) for block, guarded in product(FIXED_BLOCKS, EITHER)),
+        tuple(
+            partial(capped, compute=partial(softmax, guarded=guarded), block=block)
+            for block, guarded in product(FIXED_BLOCKS, EITHER)
+        ),
         r"BLOCK\w*\s*=\s*\d+|\bmin\(",
     ),
 )

@@ -1,0 +1,29 @@
+# expect: accepted
+import torch
+import triton
+import triton.language as tl
+
+
+EPS = 1e-6
+
+
+@triton.jit
+def rmsnorm_kernel(x_ptr, w_ptr, out_ptr, x_rs, out_rs, N, EPS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    cols = tl.arange(0, BLOCK)
+    mask = cols < N
+    x = tl.load(x_ptr + row * x_rs + cols, mask=mask, other=0.0).to(tl.float32)
+    w = tl.load(w_ptr + cols, mask=mask, other=0.0)
+    mean = tl.sum(x * x, axis=0) * (1.0 / N)
+    tl.store(out_ptr + row * out_rs + cols, (x * (tl.rsqrt(mean + EPS) * w)).to(out_ptr.dtype.element_ty), mask=mask)
+
+
+def rmsnorm(x: torch.Tensor, weight: torch.Tensor, out: torch.Tensor) -> None:
+    if x.stride(1) != 1:
+        x = x.contiguous()  # the kernel wants neighbours side by side
+    weight = weight.contiguous().to(torch.float32)
+    M, N = x.shape
+    warps = 8 if N <= 16384 else 32
+    rmsnorm_kernel[(M,)](
+        x, weight, out, x.stride(0), out.stride(0), N, EPS=EPS, BLOCK=triton.next_power_of_2(N), num_warps=warps
+    )
