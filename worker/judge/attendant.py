@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from graders.limits import Limits
@@ -98,7 +99,14 @@ class Attendant:
 
     def pause(self) -> None:
         """Stop the runner's processes until ``resume``."""
-        self._link.pause(self._loaded_runner())
+        with self.pausing():
+            pass
+
+    @contextlib.contextmanager
+    def pausing(self) -> Iterator[None]:
+        """The same, while the judge does something else that is not timed: at the end of the block they are stopped."""
+        with self._link.pausing(self._loaded_runner()):
+            yield
 
     def resume(self) -> None:
         self._link.resume(self._loaded_runner())

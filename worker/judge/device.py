@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 import torch
@@ -58,12 +59,15 @@ def device_of(lane: Lane) -> Device:
 
 
 def _driver_version() -> str | None:
+    """None where NVML is not to be had: a container may have the GPU without it."""
     try:
         import pynvml
     except ImportError:
         return None
-    pynvml.nvmlInit()
-    try:
-        return str(pynvml.nvmlSystemGetDriverVersion())
-    finally:
-        pynvml.nvmlShutdown()
+    with contextlib.suppress(pynvml.NVMLError):
+        pynvml.nvmlInit()
+        try:
+            return str(pynvml.nvmlSystemGetDriverVersion())
+        finally:
+            pynvml.nvmlShutdown()
+    return None

@@ -10,7 +10,7 @@ from graders.cases import Case
 from graders.diagnosis import Evidence, diagnose
 from graders.drill import Drill
 from graders.memory import Call
-from graders.report import CaseResult, Cause, Report
+from graders.report import CaseResult, Cause, Message, Performance, PerformanceStatus, Report
 from graders.scoring import share_points
 from graders.verdict import Lane, State, Verdict, Visibility
 from worker.job import Job
@@ -25,6 +25,9 @@ from worker.judge.supervisor_link import Kind, SupervisorLink
 from worker.judge.timing.contestant import Refused
 from worker.judge.timing.measure import Instruments, Measurement, WrongTimedOutput
 
+REFERENCE_SLACK_S = 30.0
+"""How much longer than the submission the reference is waited for: it must not be late where the submission was."""
+
 
 class Grading:
     """Compiles, tests and reports on one submission."""
@@ -36,13 +39,13 @@ class Grading:
         deadline = time.monotonic() + job.limits.grading_s
         entry = drill.manifest.entry_point
 
-        def attendant(kind: Kind, source: str = job.source) -> Attendant:
-            return Attendant(link, kind, source, entry, job.limits, deadline)
+        def attendant(kind: Kind, source: str = job.source, more_s: float = 0.0) -> Attendant:
+            return Attendant(link, kind, source, entry, job.limits, deadline + more_s)
 
         on_gpu = job.lane is Lane.GPU
         self._tester = attendant("gpu" if on_gpu else "interpreter")
         self._compiler = self._tester if on_gpu else attendant("compiler")
-        self._reference = attendant("reference", drill.reference.read_text("utf-8"))
+        self._reference = attendant("reference", drill.reference.read_text("utf-8"), REFERENCE_SLACK_S)
         self._arenas = arenas_on(self._device.torch)
         self._compile_check = CompileCheck(self._compiler, entry, job.limits, self._arenas)
         self._cases = CaseRunner(drill, self._tester, job.limits, job.seed, self._device, self._arenas)
@@ -100,14 +103,21 @@ class Grading:
         return self._job.measure and bool(self._drill.shapes) and self._builder.all_passed
 
     def _measure(self, instruments: Instruments) -> Stopped | None:
-        """Time what passed every case. A wrong timed output, or a call that fails, is a finding like any other."""
+        """Time what passed every case. A wrong timed output, or a call that fails, is a finding like any other; what is
+        only slow has no number."""
         measurement = Measurement(self._job, self._drill, self._tester, self._reference, instruments)
         try:
             self._builder.performance = measurement.run()
         except WrongTimedOutput as wrong:
             return Stopped(Verdict.WRONG_ANSWER, Cause(key=wrong.reason.key, params=wrong.reason.params))
         except Refused as refused:
-            return refused.stopped
+            if refused.stopped.verdict is not Verdict.TIME_LIMIT:
+                return refused.stopped
+            self._builder.performance = Performance(
+                status=PerformanceStatus.NOT_MEASURED,
+                reason=Message(key="performance.too_slow"),
+                max_points=self._drill.manifest.performance_points,
+            )
         return None
 
     def _compile(self) -> CompileFindings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -57,10 +59,14 @@ class SupervisorLink:
         runner.close()
         return Ended(message["reason"], message["returncode"])
 
-    def pause(self, runner: RunnerLink) -> None:
-        """Stop the runner's processes; what it left on the device goes on."""
+    @contextlib.contextmanager
+    def pausing(self, runner: RunnerLink) -> Iterator[None]:
+        """At the end of the block the runner's processes are stopped; what it left on the device goes on."""
         self._channel.send({"type": "pause_runner", "id": runner.id})
-        self._expect("runner_paused")
+        try:
+            yield
+        finally:
+            self._expect("runner_paused")
 
     def resume(self, runner: RunnerLink) -> None:
         self._channel.send({"type": "resume_runner", "id": runner.id})

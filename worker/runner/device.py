@@ -48,23 +48,25 @@ class LaunchRecorder:
     def take(self) -> list[dict[str, Any]]:
         """What the kernels take that were compiled, and not launched, since the last time."""
         compiled, self._compiled = self._compiled, []
-        return [taken for kernel in compiled if (taken := _resources(kernel)) is not None]
+        return [_resources(kernel) for kernel in compiled]
 
 
-def _resources(kernel: Any) -> dict[str, Any] | None:
-    """None for a kernel that cannot be loaded: its launch will tell why."""
+def _resources(kernel: Any) -> dict[str, Any]:
+    """Registers and spills are not known of a kernel that the device cannot load, for want of shared memory, say."""
+    kernel = kernel.result() if hasattr(kernel, "result") else kernel  # a compiler thread's promise until Triton 3.6
+    loaded = True
     try:
         kernel._init_handles()
     except Exception:
-        return None
+        loaded = False
     metadata = kernel.metadata
     return {
         "name": plain(str(metadata.name), 100),
         "target": f"sm_{metadata.target.arch}",
         "num_warps": int(metadata.num_warps),
         "num_stages": int(getattr(metadata, "num_stages", 0)) or None,
-        "registers": int(kernel.n_regs),
-        "spill_bytes": int(kernel.n_spills),
+        "registers": int(kernel.n_regs) if loaded else None,
+        "spill_bytes": int(kernel.n_spills) if loaded else None,
         "shared_bytes": int(metadata.shared),
     }
 

@@ -45,6 +45,8 @@ class JudgeProcess:
             self.ledger.handed_over()
         self.channel = Channel(ours, JUDGE_FRAME_BYTES)
         self._ready = False
+        self.tried = False
+        """Whether it was given a job before."""
 
     @property
     def alive(self) -> bool:
@@ -58,6 +60,7 @@ class JudgeProcess:
 
     def send_job(self, job: dict[str, object], package: bytes, kind: Literal["grade", "self_test"] = "grade") -> None:
         """Hand over a job with its drill's package, in memory that nobody else has."""
+        self.tried = True
         descriptor = os.memfd_create("package", os.MFD_CLOEXEC)
         try:
             os.write(descriptor, package)

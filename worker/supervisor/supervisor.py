@@ -24,7 +24,7 @@ _POLL_S = 0.25
 _EXIT_WAIT_S = 2.0
 """How long a process that ends by itself may take to give its memory back, a GPU's above all."""
 _SETTLE_S = 20.0
-"""How long a measurement waits for runners that are still warming up."""
+"""How long a measurement, and a new judge's calibration, wait for runners that are still warming up."""
 _JUDGE_SLACK_S = 120.0
 """How long the judge may take beyond the grading's own limit before it is taken for hung."""
 
@@ -87,6 +87,8 @@ class Supervisor:
         try:
             judge = self._ensure_judge()
             judge.wait_ready()
+            if self.lane is Lane.GPU and not judge.tried:
+                self._pool.settle(_SETTLE_S)  # it calibrates itself now
             judge.send_job(job.model_dump(mode="json"), package)
             report = self._attend(judge, job, listener, deadline)
         except (PeerGone, ProtocolError, TimeoutError, ValueError) as error:

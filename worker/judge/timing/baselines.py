@@ -29,8 +29,8 @@ class Baselines:
 def call_s(contestant: Contestant, rounds: Rounds, *, graphs: bool, checked: bool) -> float:
     """Seconds a call of a trusted function, from rounds of one call or graph and of nearly all."""
     contestant.prepare()
-    if graphs and not contestant.capture():
-        contestant.eager()
+    if graphs:
+        contestant.capture()
     contestant.begin()
     count = len(contestant.units) - 1
     few, many = (

@@ -8,7 +8,6 @@ Measured before any submission's code runs in this judge, so that no candidate c
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +16,9 @@ import torch
 
 _BYTES = 1 << 30
 _SCATTERED = 1 << 20
+_SMALL, _LAUNCHES = 4096, 192
 _REPEATS = 7
+"""The least of so many is kept: whatever else is on the device can only add."""
 PROBE_BYTES = 256 << 20
 STRETCH = 1.25
 STRETCH_FLOOR_S = 1e-3
@@ -68,12 +69,16 @@ def stretch(operation: str, seconds: float, expected_s: float) -> Stretch | None
 
 @dataclass(frozen=True)
 class Calibration:
-    """Seconds a byte or an element for each kind of operation, and the duration of the idle probe."""
+    """Seconds a byte or an element for each kind of operation, and the duration of the idle probe.
+
+    ``launch_s`` is what a small operation takes by the clock on the wall, queued behind others.
+    """
 
     normal_s_per_byte: dict[torch.dtype, float]
     fill_s_per_byte: float
     copy_s_per_byte: float
     scatter_s_per_element: float
+    launch_s: float
     probe_s: float
 
     @property
@@ -90,18 +95,30 @@ def calibrate(device: torch.device) -> Calibration:
     words = target.view(torch.int32)
     places = torch.randperm(words.numel(), dtype=torch.int32, device=device)[:_SCATTERED].long()
 
-    def median(operation: Callable[[], object]) -> float:
+    def least_s(operation: Callable[[], object]) -> float:
         clock.timed(operation)  # the first time is slower
-        return statistics.median(clock.timed(operation).device_s for _ in range(_REPEATS))
+        return min(clock.timed(operation).device_s for _ in range(_REPEATS))
 
     normal = {
-        dtype: median(source.view(dtype).normal_) / _BYTES for dtype in (torch.float16, torch.bfloat16, torch.float32)
+        dtype: least_s(source.view(dtype).normal_) / _BYTES for dtype in (torch.float16, torch.bfloat16, torch.float32)
     }
     probe_from, probe_to = source[:PROBE_BYTES], target[:PROBE_BYTES]
     return Calibration(
         normal_s_per_byte=normal,
-        fill_s_per_byte=median(lambda: source.view(torch.int32).fill_(7)) / _BYTES,
-        copy_s_per_byte=median(lambda: target.copy_(source)) / _BYTES,
-        scatter_s_per_element=median(lambda: words.scatter_(0, places, places.int())) / _SCATTERED,
-        probe_s=median(lambda: probe_to.copy_(probe_from)),
+        fill_s_per_byte=least_s(lambda: source.view(torch.int32).fill_(7)) / _BYTES,
+        copy_s_per_byte=least_s(lambda: target.copy_(source)) / _BYTES,
+        scatter_s_per_element=least_s(lambda: words.scatter_(0, places, places.int())) / _SCATTERED,
+        launch_s=_launch_s(clock, source[:_SMALL].view(torch.float32), target[:_SMALL].view(torch.float32)),
+        probe_s=least_s(lambda: probe_to.copy_(probe_from)),
     )
+
+
+def _launch_s(clock: DeviceClock, small: torch.Tensor, other: torch.Tensor) -> float:
+    def launch() -> None:
+        for _ in range(_LAUNCHES // 3):
+            small.normal_()
+            other.copy_(small)
+            small.fill_(0.0)
+
+    clock.timed(launch)
+    return min(clock.timed(launch).wall_s for _ in range(_REPEATS)) / _LAUNCHES

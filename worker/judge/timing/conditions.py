@@ -19,18 +19,22 @@ THROTTLES = {
 """Bits of ``nvmlDeviceGetCurrentClocksEventReasons`` that say the GPU was held back (nvml.h, nvmlClocksEventReason)."""
 
 
+@dataclass(frozen=True)
+class _Sample:
+    sm_mhz: int
+    memory_mhz: int
+    temperature_c: int
+    power_w: float
+    reasons: frozenset[str]
+
+
 @dataclass
 class Conditions:
     """Samples of one measurement. Without NVML there are none, and nothing is called throttled."""
 
     _nvml: Any = None
     _handle: Any = None
-    _sm_mhz: list[int] = field(default_factory=list)
-    _memory_mhz: list[int] = field(default_factory=list)
-    _temperature_c: list[int] = field(default_factory=list)
-    _power_w: list[float] = field(default_factory=list)
-    _reasons: set[str] = field(default_factory=set)
-    _throttled: int = 0
+    _samples: list[_Sample] = field(default_factory=list)
 
     @classmethod
     def of_device(cls, index: int = 0) -> Conditions:
@@ -42,30 +46,37 @@ class Conditions:
         return cls()
 
     def sample(self) -> bool:
-        """Look once; whether the GPU is held back now."""
+        """Look once; whether the GPU is held back now. One that does not tell leaves no sample."""
         if self._nvml is None:
             return False
+        try:
+            sample = self._look()
+        except self._nvml.NVMLError:
+            return False
+        self._samples.append(sample)
+        return bool(sample.reasons)
+
+    def _look(self) -> _Sample:
         nvml, handle = self._nvml, self._handle
-        self._sm_mhz.append(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM))
-        self._memory_mhz.append(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM))
-        self._temperature_c.append(nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU))
-        self._power_w.append(nvml.nvmlDeviceGetPowerUsage(handle) / 1e3)
         bits = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)
-        reasons = {name for bit, name in THROTTLES.items() if bits & bit}
-        self._reasons |= reasons
-        self._throttled += bool(reasons)
-        return bool(reasons)
+        return _Sample(
+            sm_mhz=nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM),
+            memory_mhz=nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
+            temperature_c=nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU),
+            power_w=nvml.nvmlDeviceGetPowerUsage(handle) / 1e3,
+            reasons=frozenset(name for bit, name in THROTTLES.items() if bits & bit),
+        )
 
     def summary(self) -> DeviceConditions | None:
         """What the report keeps, or None where nothing was sampled."""
-        if not self._sm_mhz:
+        if not self._samples:
             return None
         return DeviceConditions(
-            sm_clock_mhz=statistics.median(self._sm_mhz),
-            lowest_sm_clock_mhz=min(self._sm_mhz),
-            memory_clock_mhz=statistics.median(self._memory_mhz),
-            highest_temperature_c=max(self._temperature_c),
-            highest_power_w=max(self._power_w),
-            throttled_rounds=self._throttled,
-            throttle_reasons=sorted(self._reasons),
+            sm_clock_mhz=statistics.median(sample.sm_mhz for sample in self._samples),
+            lowest_sm_clock_mhz=min(sample.sm_mhz for sample in self._samples),
+            memory_clock_mhz=statistics.median(sample.memory_mhz for sample in self._samples),
+            highest_temperature_c=max(sample.temperature_c for sample in self._samples),
+            highest_power_w=max(sample.power_w for sample in self._samples),
+            throttled_rounds=sum(bool(sample.reasons) for sample in self._samples),
+            throttle_reasons=sorted({reason for sample in self._samples for reason in sample.reasons}),
         )

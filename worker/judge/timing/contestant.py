@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 
 from graders.limits import Limits
+from worker.judge.arena import Arena
 from worker.judge.attendant import Attendant
-from worker.judge.messages import Captured, Went
+from worker.judge.messages import Captured, Compiled, Returned, Went
 from worker.judge.outcome import Stopped
 from worker.judge.timing.slots import Slots, Values
 from worker.protocol.doorbell import Doorbell
@@ -26,6 +30,26 @@ class Refused(Exception):
         self.stopped = stopped
 
 
+def compile_begin(
+    attendant: Attendant, arena: Arena, views: list[dict[str, list[dict[str, Any]]]], limits: Limits
+) -> None:
+    """Load the runner and have it compile what calls with ``views`` launch; ``compile_end`` waits for it."""
+    _require(attendant.load())
+    _require(attendant.map(arena))
+    for view in views:
+        _require(attendant.ask({"type": "compile", **view}, Returned, limits.case_s, "case.time_limit"))
+    _require(attendant.begin({"type": "finish"}, ()))
+
+
+def compile_end(attendant: Attendant, limits: Limits) -> None:
+    _require(attendant.ended(Compiled, limits.compile_s))
+
+
+def _require(answer: object) -> None:
+    if isinstance(answer, Stopped):
+        raise Refused(answer)
+
+
 class Contestant:
     """A function at one shape: the submission's, or one of the reference's module (``function`` names another than
     its entry point)."""
@@ -41,15 +65,15 @@ class Contestant:
 
         What it is called with has values as a round has, not what empty slots hold.
         """
-        self._require(self._attendant.load())
+        _require(self._attendant.load())
         self.slots.fill(Values.drawn())
         self.slots.place_peaks()
         torch.cuda.synchronize()  # another process is about to read it
         self._attendant.resume()
-        self._require(self._attendant.map(self.slots.arena))
+        _require(self._attendant.map(self.slots.arena))
         slots = [slot.message for slot in self.slots.slots]
         message = {"type": "prepare", "slots": slots, "function": self._function}
-        self._require(self._attendant.ask(message, Went, self._limits.compile_s, "case.time_limit"))
+        _require(self._attendant.ask(message, Went, self._limits.compile_s, "case.time_limit"))
 
     def capture(self) -> bool:
         """Capture graphs of ``GROUP`` calls. False where the calls cannot be captured."""
@@ -62,14 +86,10 @@ class Contestant:
         self._groups = groups if answer.all else None
         return answer.all
 
-    def eager(self) -> None:
-        """Time single calls, not graphs."""
-        self._groups = None
-
     def begin(self) -> None:
         """Have the runner wait for rounds, and make a few that do not count."""
         self._doorbell = Doorbell()
-        self._require(self._attendant.begin({"type": "rounds"}, (self._doorbell.descriptor,)))
+        _require(self._attendant.begin({"type": "rounds"}, (self._doorbell.descriptor,)))
         for _ in range(WARM_UP_ROUNDS):
             self.run(list(range(len(self.units))))
 
@@ -78,11 +98,17 @@ class Contestant:
         if self._doorbell is not None:
             self._doorbell.set([], graphs=False)
             self._doorbell.ring()
-            self._require(self._attendant.ended(Went, self._limits.case_s))
+            _require(self._attendant.ended(Went, self._limits.case_s))
             self._doorbell.close()
 
     def pause(self) -> None:
         self._attendant.pause()
+
+    @contextlib.contextmanager
+    def pausing(self) -> Iterator[None]:
+        """Paused at the end of the block, and on the way there within it."""
+        with self._attendant.pausing():
+            yield
 
     def resume(self) -> None:
         self._attendant.resume()
@@ -107,8 +133,3 @@ class Contestant:
         if isinstance(seconds, Stopped):
             raise Refused(seconds)
         return seconds
-
-    @staticmethod
-    def _require(answer: object) -> None:
-        if isinstance(answer, Stopped):
-            raise Refused(answer)

@@ -29,15 +29,18 @@ from worker.judge.device_arena import DeviceArena
 from worker.judge.timing.baselines import Baselines, call_s
 from worker.judge.timing.calibration import Calibration
 from worker.judge.timing.conditions import Conditions
-from worker.judge.timing.contestant import GROUP, Contestant, Refused
+from worker.judge.timing.contestant import GROUP, Contestant, Refused, compile_begin, compile_end
 from worker.judge.timing.rounds import Interference, Round, Rounds, WrongOutput
-from worker.judge.timing.slots import Slots, aligned
+from worker.judge.timing.slots import Slots, aligned, timed_views
 from worker.judge.timing.statistics import excess, log_ratio, relative_spread
 
 HALF_WIDTH = 0.005
 MIN_ROUNDS, MAX_ROUNDS = 8, 120
 SHAPE_BUDGET_S = 2.0
-SINGLE_ROUNDS = 12
+SINGLE_ROUNDS = 6
+CHECKED_OF_REFERENCE = 4
+"""The reference's outputs are checked in every so many of its rounds: it is ours, and was checked when it was called
+alone. The submission's are checked in all."""
 ROUND_S = 4e-3
 """What the calls of a round take at least, at the device's copy speed, if there is room for as many slots: a round
 has a spread of its own of some tens of microseconds."""
@@ -88,18 +91,19 @@ class _Times:
     half_width: float
 
     @classmethod
-    def of(cls, candidate: list[Round], reference: list[Round], singles: list[Round], count: int, calls: int) -> _Times:
-        """Of rounds of ``count`` calls, or graphs of ``calls`` each.
+    def of(cls, candidate: list[Round], reference: list[Round], singles: list[Round], calls: int, count: int) -> _Times:
+        """Of rounds of ``calls`` calls, which the reference makes in ``count`` launches of its own: calls or graphs.
 
         What a round costs beyond its calls (switching the device to the other process, the first launch) is the same
-        line extended to no call: from the reference's rounds of one and of ``count``. Where the outputs take longer
-        to be taken after the candidate's rounds than after the reference's, it was not done, and that time is added.
+        line extended to no call: from the reference's rounds of one launch and of ``count``. Where the outputs take
+        longer to be taken after the candidate's rounds than after the reference's, it was not done, and that time is
+        added.
         """
         one_s, all_s = (statistics.median(made.seconds for made in rounds) for rounds in (singles, reference))
         fixed_s = max(0.0, one_s - (all_s - one_s) / (count - 1)) if count > 1 else 0.0
         charged_s = excess([made.copy_out_s for made in candidate], [made.copy_out_s for made in reference])
         candidate_s, reference_s = (
-            [max(made.seconds - fixed_s + more_s, 1e-9) / (count * calls) for made in rounds]
+            [max(made.seconds - fixed_s + more_s, 1e-9) / calls for made in rounds]
             for rounds, more_s in ((candidate, charged_s), (reference, 0.0))
         )
         return cls(candidate_s, reference_s, *log_ratio(reference_s, candidate_s))
@@ -120,18 +124,16 @@ class Measurement:
 
     def run(self) -> Performance:
         """Every shape in turn. Raises WrongTimedOutput, Refused, ReferenceFailed; interference is a result."""
-        for attendant in (self._candidate, self._reference):
-            stopped = attendant.load()
-            if stopped is not None:
-                raise Refused(stopped) if attendant is self._candidate else ReferenceFailed(stopped.cause.key)
-            attendant.pin()
-            attendant.pause()
         torch.cuda.empty_cache()  # what the cases needed
         plans = [(shape, self._plan(shape)) for shape in self._drill.shapes]
         nbytes = max(plan.slots * _storage_bytes(shape, plan.rows) for shape, plan in plans)
         arenas = [DeviceArena(nbytes, self._device) for _ in range(2)]
         gc.disable()
         try:
+            self._compile(plans, arenas)
+            for attendant in (self._candidate, self._reference):
+                attendant.pin()
+                attendant.pause()
             return self._performance([self._shape(shape, plan, arenas) for shape, plan in plans])
         except Interference as interference:
             return Performance(status=PerformanceStatus.INTERFERENCE, reason=interference.reason)
@@ -140,6 +142,17 @@ class Measurement:
             for arena in arenas:
                 arena.close()
             torch.cuda.empty_cache()
+
+    def _compile(self, plans: list[tuple[TimedShape, _Plan]], arenas: list[DeviceArena]) -> None:
+        """Have both compile what the shapes need, side by side and each in threads: once they are pinned to one core
+        it would take seconds."""
+        views = [timed_views(shape, plan.rows) for shape, plan in plans]
+        compile_begin(self._candidate, arenas[0], views, self._job.limits)
+        with _reference_is_ours():
+            compile_begin(self._reference, arenas[1], views, self._job.limits)
+        compile_end(self._candidate, self._job.limits)
+        with _reference_is_ours():
+            compile_end(self._reference, self._job.limits)
 
     def _performance(self, timings: list[ShapeTiming]) -> Performance:
         maximum = self._drill.manifest.performance_points
@@ -161,7 +174,7 @@ class Measurement:
         room = MEMORY_SHARE * torch.cuda.get_device_properties(self._device).total_memory / 2
         least_s = shape.bytes_moved(rows) / self._calibration.copy_bytes_per_s
         graphs = least_s < GRAPH_BELOW_S
-        wanted, least = (GRAPHS * GROUP, 2 * GROUP) if graphs else (math.ceil(ROUND_S / least_s), LEAST_SLOTS)
+        wanted, least = (GRAPHS * GROUP, 3 * GROUP) if graphs else (math.ceil(ROUND_S / least_s), LEAST_SLOTS)
         while rows > 1 and least * _storage_bytes(shape, rows) > room:
             rows //= 2
         slots = min(max(wanted, least) + SPARE_SLOTS, int(room // _storage_bytes(shape, rows)))
@@ -193,13 +206,13 @@ class Measurement:
         }
 
     def _prepare(self, candidate: Contestant, reference: Contestant, plan: _Plan) -> None:
+        """Who cannot be captured makes single calls, and pays for its launches where the other does not."""
         candidate.prepare()
-        captured = plan.graphs and candidate.capture()
         with _reference_is_ours():
             reference.prepare()
-            captured = captured and reference.capture()
-        if not captured:
-            candidate.eager()
+            captured = plan.graphs and reference.capture()
+        if captured:
+            candidate.capture()
         candidate.begin()
         candidate.pause()
         with _reference_is_ours():
@@ -208,25 +221,31 @@ class Measurement:
 
     @staticmethod
     def _end(candidate: Contestant, reference: Contestant) -> None:
+        """Both stand still again: what is measured next is none of the candidate's."""
         candidate.resume()
         candidate.end()
+        candidate.pause()
         with _reference_is_ours():
             reference.resume()
             reference.end()
+            reference.pause()
 
     def _interleave(self, shape: TimedShape, rounds: Rounds, candidate: Contestant, reference: Contestant) -> _Times:
         count = max(1, len(reference.units) - (1 if len(reference.units[0]) > 1 else SPARE_SLOTS))
+        calls = count * len(reference.units[0])
         ours = [self._reference_round(rounds, reference, 1) for _ in range(SINGLE_ROUNDS)]
         made: dict[Contestant, list[Round]] = {candidate: [], reference: []}
         deadline = time.monotonic() + SHAPE_BUDGET_S
         while True:
             for contestant in self._random.sample([candidate, reference], 2):
                 if contestant is reference:
-                    made[reference].append(self._reference_round(rounds, reference, count))
+                    checked = len(made[reference]) % CHECKED_OF_REFERENCE == 0
+                    made[reference].append(self._reference_round(rounds, reference, count, checked=checked))
                 else:
-                    made[candidate].append(self._candidate_round(shape, rounds, candidate, count))
+                    launches = calls // len(candidate.units[0])
+                    made[candidate].append(self._candidate_round(shape, rounds, candidate, launches))
             number = len(made[reference])
-            times = _Times.of(made[candidate], made[reference], ours, count, len(reference.units[0]))
+            times = _Times.of(made[candidate], made[reference], ours, calls, count)
             enough = times.half_width <= HALF_WIDTH or time.monotonic() > deadline
             if (number >= MIN_ROUNDS and enough) or number >= MAX_ROUNDS:
                 return times
@@ -240,9 +259,9 @@ class Measurement:
             raise WrongTimedOutput(Message(key="performance.wrong_output", params={**params})) from wrong
 
     @staticmethod
-    def _reference_round(rounds: Rounds, reference: Contestant, count: int) -> Round:
+    def _reference_round(rounds: Rounds, reference: Contestant, count: int, *, checked: bool = True) -> Round:
         with _reference_is_ours():
-            return rounds.run(reference, count)
+            return rounds.run(reference, count, checked=checked)
 
     def _timing(self, shape: TimedShape, plan: _Plan, times: _Times, baseline_s: dict[str, float]) -> ShapeTiming:
         time_s, reference_s = statistics.median(times.candidate_s), statistics.median(times.reference_s)

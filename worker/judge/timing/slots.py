@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +17,12 @@ from worker.judge.placement import bits, poison_bits, view_message
 from worker.judge.timing.calibration import Calibration
 
 _ALIGNMENT = 2 << 20
+_PEAK_LAUNCHES = 6
 _PEAK_FROM, _PEAK_TO = 3.0, 8.0
 """A row's peak lies this many standard deviations above its mean."""
+_PEAK_SHARE = 1e-3
+"""In a long row it lies higher, so that exp(peak) is at least this share of what is a row's sum of exponentials: the
+checks' tolerance is far below, and no element of the row is right without it."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,8 @@ class Peaks:
     def draw(self, privates: list[torch.Tensor], values: Values, generator: torch.Generator) -> None:
         """Choose places and heights, and change the private copies: contiguous, one a slot, in the slots' order."""
         torch.randint(self._columns, self._at.shape, generator=generator, out=self._at)
-        self._values.uniform_(_PEAK_FROM, _PEAK_TO, generator=generator).mul_(values.deviation).add_(values.mean)
+        self._values.uniform_(_PEAK_FROM, _PEAK_TO, generator=generator).mul_(values.deviation)
+        self._values.add_(values.mean + max(0.0, math.log(_PEAK_SHARE * self._columns)))
         count = len(self._rows) // len(privates)
         parts = zip(self._at.view(-1, count, 1), self._values.view(-1, count, 1), privates, strict=True)
         for at, heights, private in parts:
@@ -117,7 +123,13 @@ class Slots:
                 per_byte = calibration.normal_s_per_byte[private.dtype] + calibration.copy_s_per_byte
                 seconds += private.nbytes * per_byte
             seconds += sum(private.nbytes for private in slot.private_outs) * calibration.fill_s_per_byte
-        return seconds
+        return max(seconds, self._fill_launches * calibration.launch_s)
+
+    @property
+    def _fill_launches(self) -> int:
+        """Operations that ``fill`` puts on the device: where slots are small, they take longer than the bytes do."""
+        in_slots = sum(3 * len(slot.inputs) + len(slot.outs) for slot in self.slots)
+        return in_slots + _PEAK_LAUNCHES * len(self._peaks)
 
     def place_peaks(self) -> None:
         """The last change before go."""
@@ -135,8 +147,8 @@ class Slots:
                 private.copy_(view)
 
     def copy_out_s(self, used: list[int], calibration: Calibration) -> float:
-        nbytes = sum(out.nbytes for index in used for out in self.slots[index].private_outs)
-        return nbytes * calibration.copy_s_per_byte
+        outs = [out for index in used for out in self.slots[index].private_outs]
+        return max(sum(out.nbytes for out in outs) * calibration.copy_s_per_byte, len(outs) * calibration.launch_s)
 
     def wrong(self, used: list[int], drill: Drill) -> int:
         """How many elements of the used slots' outputs are wrong, against inputs that nobody else could touch."""
@@ -156,6 +168,17 @@ class Slots:
 
     def _private_inputs(self) -> list[tuple[torch.Tensor, ...]]:
         return list(zip(*(slot.private_inputs for slot in self.slots), strict=True))
+
+
+def timed_views(shape: TimedShape, rows: int) -> dict[str, list[dict[str, Any]]]:
+    """The views of a first slot, as messages have them."""
+    views: dict[str, list[dict[str, Any]]] = {"inputs": [], "outs": []}
+    end = 0
+    for kind, places in zip(views, shape.operands(rows), strict=True):
+        for place in places:
+            views[kind].append(view_message(place.dtype, place.layout, end))
+            end += aligned(place.nbytes)
+    return views
 
 
 def aligned(nbytes: int) -> int:

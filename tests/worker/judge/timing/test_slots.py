@@ -11,7 +11,8 @@ import torch
 from graders.drill import Drill, load_drill
 from graders.timed import TimedShape, rowwise
 from worker.judge.arena import HostArena
-from worker.judge.timing.slots import Slots, Values
+from worker.judge.timing.calibration import Calibration
+from worker.judge.timing.slots import Slots, Values, timed_views
 
 SHAPES = [
     rowwise("contiguous", 12, 40, torch.float32),
@@ -64,6 +65,37 @@ def test_what_was_computed_before_the_peaks_were_placed_is_stale_in_every_row(sl
     slots.place_peaks()
     rows = sum(slots.slots[index].inputs[0].shape[0] for index in USED)
     assert wrong(slots, drill) >= rows
+
+
+@pytest.mark.parametrize("deviation", [0.5, 1.0, 3.0])
+def test_long_rows_are_stale_as_well(deviation: float) -> None:
+    shape = rowwise("long", 4, 1 << 20, torch.float32)
+    arena = HostArena(64 << 20)
+    slots = Slots(arena, shape, shape.rows, 1, torch.Generator().manual_seed(2))
+    slots.fill(Values(0.0, deviation))
+    before = slots.slots[0].inputs[0].double().softmax(1)
+    slots.place_peaks()
+    after = slots.slots[0].inputs[0].double().softmax(1)
+    assert bool(((before - after).abs() > 1e-4 * after).all())
+    arena.close()
+
+
+def test_many_small_slots_take_as_long_as_their_launches() -> None:
+    shape = rowwise("small", 1, 64, torch.float32)
+    arena = HostArena(128 << 20)
+    slots = Slots(arena, shape, shape.rows, 20, torch.Generator())
+    nothing = Calibration({torch.float32: 0.0}, 0.0, 0.0, 0.0, launch_s=1e-6, probe_s=0.0)
+    assert slots.fill_s(nothing) >= 20 * 4 * 1e-6
+    assert slots.copy_out_s([3, 1, 7], nothing) == pytest.approx(3e-6)
+    arena.close()
+
+
+def test_the_compile_pass_is_shown_what_the_first_slot_is() -> None:
+    arena = HostArena(64 << 20)
+    for shape in SHAPES:
+        slots = Slots(arena, shape, shape.rows, 1, torch.Generator())
+        assert timed_views(shape, shape.rows) == slots.slots[0].message
+    arena.close()
 
 
 def test_the_private_copy_is_what_the_contestant_sees(slots: Slots) -> None:
