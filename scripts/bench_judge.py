@@ -1,4 +1,5 @@
-"""How exact and how fast the judge is on this GPU: ``make bench-judge``. Prints tables; ``--json`` keeps the numbers.
+"""How exact and how fast the judge is on this GPU: ``make bench-judge``. Prints tables; ``--json`` keeps the numbers,
+after every grading: what was measured until it is stopped is not lost.
 
 The reference is graded against itself again and again, one grading after the other. Then, the judge gone and the GPU
 free, another process times the same calls by the device's own events, in one CUDA graph.
@@ -13,14 +14,14 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from graders.package import Package  # noqa: E402
-from graders.report import CaseResult, Report  # noqa: E402
+from graders.report import CaseResult, PerformanceStatus, Report  # noqa: E402
 from graders.verdict import Lane, State  # noqa: E402
 from worker.job import Job  # noqa: E402
 from worker.supervisor.lane import STANDBY, choose_post  # noqa: E402
@@ -42,8 +43,12 @@ class Quiet:
         return False
 
 
-def grade_all(sources: list[Path], gradings: int) -> dict[str, list[tuple[Report, float]]]:
-    """Reports and seconds of ``gradings`` gradings of each source, after one that warms the judge."""
+Graded = list[tuple[Report, float]]
+"""Reports that have speeds, each with the seconds that its grading took."""
+
+
+def grade_all(sources: list[Path], gradings: int, keep: Callable[[dict[str, Graded]], None]) -> dict[str, Graded]:
+    """Of ``gradings`` gradings of each source, after one that warms the judge. ``keep`` is called after each."""
     post = choose_post("gpu", "auto")
     package = Package.from_tree(SLUG)
     archive = package.to_zip()
@@ -74,7 +79,16 @@ def grade_all(sources: list[Path], gradings: int) -> dict[str, list[tuple[Report
         time.sleep(WARM_S)
         print("the first grading of this judge, with the baselines, is not counted:", flush=True)
         grade(REFERENCE)
-        return {source.stem: [grade(source) for _ in range(gradings)] for source in sources}
+        graded: dict[str, Graded] = {source.stem: [] for source in sources}
+        for source in sources:
+            for _ in range(gradings):
+                report, seconds = grade(source)
+                if report.performance.status is PerformanceStatus.MEASURED:
+                    graded[source.stem].append((report, seconds))
+                    keep(graded)
+                else:
+                    print(f"not counted: {report.verdict}, {report.performance.reason or report.cause}", flush=True)
+        return {name: reports for name, reports in graded.items() if reports}
     finally:
         supervisor.close()
 
@@ -87,7 +101,7 @@ def own_times() -> dict[str, float]:
     return times
 
 
-def print_shapes(name: str, graded: list[tuple[Report, float]], own: dict[str, float]) -> None:
+def print_shapes(name: str, graded: Graded, own: dict[str, float]) -> None:
     print(f"\n{name}: {len(graded)} gradings\n")
     print("| shape | ratio: mean, least, most | sd | median half-width | rounds | µs | device's own | copy | torch |")
     print("|---|---|---|---|---|---|---|---|---|")
@@ -107,7 +121,7 @@ def print_shapes(name: str, graded: list[tuple[Report, float]], own: dict[str, f
     print(f"\nscore: least {min(scores):.3f}, most {max(scores):.3f}, spread {max(scores) - min(scores):.3f} points")
 
 
-def print_phases(graded: list[tuple[Report, float]]) -> None:
+def print_phases(graded: Graded) -> None:
     """Medians in milliseconds: 'ours' is all but the submission's own code and the measurement."""
     rows: dict[str, list[float]] = {}
     for report, seconds in graded:
@@ -127,19 +141,24 @@ def main() -> None:
     parser.add_argument("--also", type=Path, nargs="*", default=[], help="other submissions, graded as often")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    graded = grade_all([REFERENCE, *arguments.also], arguments.gradings)
+
+    def keep(graded: dict[str, Graded]) -> None:
+        if arguments.json:
+            kept = {name: [as_json(report, seconds) for report, seconds in done] for name, done in graded.items()}
+            arguments.json.write_text(json.dumps(kept))
+
+    graded = grade_all([REFERENCE, *arguments.also], arguments.gradings, keep)
+    for reports in graded.values():
+        print_phases(reports)
+        print(f"GPU: {reports[-1][0].environment.gpu}, {reports[-1][0].performance.conditions}", flush=True)
     own = own_times()
     for name, reports in graded.items():
         print_shapes(name, reports, own)
-        print_phases(reports)
-    conditions = graded[SLUG][-1][0].performance.conditions
-    print(f"\nlast grading's GPU: {graded[SLUG][-1][0].environment.gpu}, {conditions}")
-    if arguments.json:
-        kept: dict[str, Any] = {
-            name: [report.performance.model_dump(mode="json") for report, _ in reports]
-            for name, reports in graded.items()
-        }
-        arguments.json.write_text(json.dumps(kept | {"own_us": own}))
+
+
+def as_json(report: Report, seconds: float) -> dict[str, object]:
+    performance, timeline = (part.model_dump(mode="json") for part in (report.performance, report.timeline))
+    return {"performance": performance, "timeline": timeline, "seconds": seconds}
 
 
 if __name__ == "__main__":
