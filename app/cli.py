@@ -16,8 +16,9 @@ from app.errors import Problem
 from app.serve import CannotServe
 from app.serve import serve as run_service
 from app.settings import Settings
-from app.setup import prepare
+from app.setup import NotPrepared, prepare
 from app.store.engine import Store
+from app.users.schemas import UserOrder
 from app.users.service import create_user
 from graders.manifest import manifest_schema
 from graders.starting import CannotStart, write_skeleton
@@ -91,11 +92,17 @@ def add_user(
 ) -> None:
     """Make an account and print its token, which is shown only once."""
     settings = _settings()
-    prepare(settings)
+    try:
+        order = UserOrder(name=name, role=role)
+        prepare(settings)
+    except ValidationError as error:
+        _refuse(error)
+    except NotPrepared as error:
+        _fail(str(error))
     store = Store(settings.database)
     try:
         with store.transaction() as session:
-            _, _, secret = create_user(session, name, role)
+            _, _, secret = create_user(session, order.name, order.role)
     except Problem as problem:
         _fail(problem.detail)
     finally:
@@ -113,7 +120,11 @@ def _settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        _fail("\n".join(_sentence(item["loc"], item["msg"]) for item in error.errors()))
+        _refuse(error)
+
+
+def _refuse(error: ValidationError) -> NoReturn:
+    _fail("\n".join(_sentence(item["loc"], item["msg"]) for item in error.errors()))
 
 
 def _sentence(location: tuple[int | str, ...], message: str) -> str:

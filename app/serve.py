@@ -20,7 +20,7 @@ from app.main import create_app
 from app.queue.broker import BrokerError, broker_log, connect, is_up, server_command
 from app.resources import Resources
 from app.settings import Settings
-from app.setup import prepare
+from app.setup import NotPrepared, prepare
 from app.supervise import Child, Supervisor
 
 _STREAM_GRACE_S = 2  # uvicorn would wait for open streams for ever
@@ -43,7 +43,7 @@ def serve(settings: Settings) -> int:
                 if settings.broker_url is None and not is_up(connect(settings)):
                     raise CannotServe(f"the broker did not start; {broker_log(settings)} says why")
                 return _run(settings, listener)
-    except BrokerError as error:
+    except (BrokerError, NotPrepared) as error:
         raise CannotServe(str(error)) from error
     except (KeyboardInterrupt, _Leave):
         return 0

@@ -22,7 +22,7 @@ from app.queue.broker import connect
 from app.queue.celery import TASK_NAME, VALIDATE_TASK_NAME, make_celery
 from app.queue.wakeup import Wakeups
 from app.settings import Settings
-from app.store.engine import Store
+from app.store.engine import AWAY, Store, why_away
 from app.workers.service import WorkerInfo, heartbeat, register, unregister
 from graders.package import Package
 from graders.report import Environment
@@ -64,12 +64,17 @@ class Heart:
                     healthy = bool(self._health.value)
                     if not heartbeat(session, self._info.id, healthy, None if healthy else _UNHEALTHY):
                         register(session, self._info)
+            except AWAY as error:
+                _log.warning("the heartbeat was not written: %s", why_away(error))
             except Exception:
                 _log.exception("the heartbeat was not written")
             if self._stopped.wait(self._settings.heartbeat_s):
                 break
-        with store.transaction() as session:
-            unregister(session, self._info.id)
+        try:
+            with store.transaction() as session:
+                unregister(session, self._info.id)
+        except AWAY as error:  # those who look for it see that it is silent
+            _log.warning("this worker was not struck from the register: %s", why_away(error))
         store.close()
 
 

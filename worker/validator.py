@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
@@ -31,10 +31,13 @@ from app.validations.service import (
 from graders.package import Package
 from graders.validation import ValidationReport
 from worker.lease import Lease
+from worker.patience import write_patiently
 from worker.supervisor.supervisor import Cancelled, JudgeFailed
 from worker.validation.engine import Watcher
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 LOOK_S = 0.5
 """How often it is looked whether a student waits."""
@@ -63,8 +66,10 @@ class Validator:
     def validate(self, validation_id: str) -> None:
         """Claim the validation and end it: with a report, or given back. A message for nothing is dropped."""
         self._students.prove()
-        with self._store.transaction() as session:
-            held = claim(session, validation_id, worker_id=self._worker_id, lease_s=self._settings.lease_s)
+        lease_s = self._settings.lease_s
+        held = write_patiently(
+            self._store, lambda session: claim(session, validation_id, worker_id=self._worker_id, lease_s=lease_s)
+        )
         if held is None:
             _log.info("validation %s is not there to be claimed", validation_id)
             return
@@ -96,12 +101,15 @@ class Validator:
             # Whatever went wrong is ours: the validation must not hang on it.
             _log.exception("validation %s: attempt %d failed", held.validation_id, held.attempt)
             reason = str(error) if isinstance(error, JudgeFailed) else f"{type(error).__name__}: {error}"
-            with self._store.transaction() as session:
-                give_back(session, held, reason, max_attempts=self._settings.max_attempts)
+            self._write(
+                lease, lambda session: give_back(session, held, reason, max_attempts=self._settings.max_attempts)
+            )
         else:
-            with self._store.transaction() as session:
-                if not finish(session, held, report):
-                    _log.warning("validation %s: a late result was dropped", held.validation_id)
+            if not self._write(lease, lambda session: finish(session, held, report)):
+                _log.warning("validation %s: a late result was dropped", held.validation_id)
+
+    def _write(self, lease: Lease, write: Callable[[Session], T]) -> T:
+        return write_patiently(self._store, write, lambda: lease.lost)
 
     def tell(self, held: Claim, write: Callable[[Session], int]) -> None:
         """Write an event and wake who follows. What cannot be written is not told: the report comes all the same."""

@@ -30,7 +30,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            refusal = self._refusal(scope["method"], Headers(scope=scope))
+            refusal = _unusable(scope) or self._refusal(scope["method"], Headers(scope=scope))
             if refusal is not None:
                 await problem_response(refusal)(scope, receive, send)
                 return
@@ -45,6 +45,13 @@ class Guard:
         if ours or (ours is None and not self._local and f"{COOKIE}=" not in headers.get("cookie", "")):
             return None
         return Problem("cross-origin", PROBLEMS["cross-origin"].help)
+
+
+def _unusable(scope: Scope) -> Problem | None:
+    """A NUL character names nothing: SQLite would look it up in vain, PostgreSQL would not even look."""
+    if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+        return Problem("bad-request", "An address has no NUL character.")
+    return None
 
 
 def _from_our_pages(headers: Headers) -> bool | None:

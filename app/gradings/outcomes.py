@@ -36,14 +36,13 @@ def release(
 ) -> Released:
     """Take a grading back from its attempt if ``held`` is still true of its row, and decide how it goes on."""
     row = session.execute(
-        select(Grading.submission_id, Grading.attempt, Grading.faults, Submission.cancel_requested_at)
-        .join(Submission, Grading.submission_id == Submission.id)
-        .where(held)
-        .with_for_update(of=Grading)
+        select(Grading.submission_id, Grading.attempt, Grading.faults).where(held).with_for_update(key_share=True)
     ).one_or_none()
     if row is None:
         return Released.LOST
-    if row.cancel_requested_at is not None:
+    # Asked only now: whoever cancels holds the lock that was waited for.
+    asked = select(Submission.cancel_requested_at).where(Submission.id == row.submission_id)
+    if session.scalars(asked).one() is not None:
         return Released.CANCELLED if cancel(session, row.submission_id, grading_id, held) else Released.LOST
     faults = [*row.faults, {"attempt": row.attempt, "reason": reason, "at": utc_now().isoformat()}]
     if row.attempt >= max_attempts:

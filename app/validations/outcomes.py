@@ -27,7 +27,9 @@ def release(session: Session, validation_id: str, held: ColumnElement[bool], rea
     """Take a validation back from its attempt if ``held`` is still true of its row: queue it again, or end it
     without a report after ``max_attempts``. False: somebody else was faster."""
     row = session.execute(
-        select(Validation.drill_version_id, Validation.attempt, Validation.faults).where(held).with_for_update()
+        select(Validation.drill_version_id, Validation.attempt, Validation.faults)
+        .where(held)
+        .with_for_update(key_share=True)
     ).one_or_none()
     if row is None:
         return False

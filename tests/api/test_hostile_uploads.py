@@ -28,6 +28,12 @@ FOLDER = "graders/copy"
 TOML = f"{FOLDER}/drill.toml"
 
 
+@pytest.fixture
+def database_kind() -> str:
+    """What is refused reaches no database."""
+    return "sqlite"
+
+
 def with_entry(name: str | zipfile.ZipInfo, content: str | bytes = "x") -> bytes:
     return raw_zip([*entries_of(toy_upload()), (name, content)])
 

@@ -127,6 +127,22 @@ def test_settings_that_must_not_start_are_one_clear_line(tmp_path: Path) -> None
     assert answer.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", [["serve"], ["user", "add", "ada", "--role", "student"]])
+def test_a_database_that_does_not_answer_is_one_clear_line(tmp_path: Path, command: list[str]) -> None:
+    url = f"postgresql://ada:a-secret@/warpgrade?host={tmp_path}"
+    answer = run(*command, environment=environment_of(tmp_path / "data", WARPGRADE_DATABASE_URL=url))
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("warpgrade: the database does not answer: ")
+    assert answer.stderr.count("\n") == 1
+    assert "a-secret" not in answer.stderr
+
+
+def test_a_name_that_no_user_can_have_is_one_clear_line(tmp_path: Path) -> None:
+    answer = run("user", "add", "a" * 65, "--role", "student", environment=environment_of(tmp_path / "data"))
+    assert answer.returncode == 1
+    assert answer.stderr == "warpgrade: name: String should have at most 64 characters\n"
+
+
 def test_user_add_prints_the_token_once(tmp_path: Path) -> None:
     def add() -> subprocess.CompletedProcess[str]:
         return run("user", "add", "ada", "--role", "student", environment=environment_of(tmp_path / "data"))
