@@ -246,6 +246,9 @@ class Report(_Model):
     environment: Environment
     timeline: Timeline
     cause: Cause | None = Field(None, description="Why the whole submission has its verdict, where no case says it.")
+    withheld: bool = Field(
+        False, description="Whether what ended it may be made of tests that are not public: students are told less."
+    )
     notices: list[Message] = []
     annotations: list[Annotation] = []
     expected_cases: int = Field(ge=0, description="Number of cases of the drill version.")

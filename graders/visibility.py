@@ -31,7 +31,7 @@ RETOLD = frozenset(
 )
 """Sentences ``case.<name>`` with parameters beyond those, which ``case.hinted.<name>`` replaces."""
 
-NOT_COMPILED = frozenset({"syntax", "missing_entry", "not_callable", "signature", "kernel"})
+NOT_COMPILED = frozenset({"syntax", "missing_entry", "not_callable", "signature", "kernel", "shared_memory"})
 """Sentences ``compile.<name>`` that tell what the submission says, which ``case.withheld.compile`` replaces."""
 
 
@@ -56,13 +56,9 @@ def visible_case(case: CaseResult, *, staff: bool) -> CaseResult:
 
 
 def visible_report(report: Report, *, staff: bool) -> Report:
-    """The report as the reader may see it.
-
-    What ends a submission while it is measured comes from a process that has seen every test's data.
-    """
+    """The report as the reader may see it."""
     if staff:
         return report
-    measured = report.environment.mode == "gpu" and bool(report.cases)
     shown = [visible_case(case, staff=False) for case in report.cases]
     told = {case.ordinal for case in shown if case.visibility is not Visibility.HIDDEN}
     diagnoses = [
@@ -76,7 +72,7 @@ def visible_report(report: Report, *, staff: bool) -> Report:
         for annotation in report.annotations
         if annotation.key != "annotation.misconception" or annotation.params.get("misconception") in named
     ]
-    cause = _without_data(report.cause) if measured else _anonymous(report.cause)
+    cause = _without_data(report.cause) if report.withheld else _anonymous(report.cause)
     return report.model_copy(
         update={"cases": shown, "diagnoses": diagnoses, "annotations": annotations, "cause": cause}
     )

@@ -144,14 +144,13 @@ def test_a_marker_names_known_exceptions_alone(params: dict[str, Param], key: st
     assert visible_report(report, staff=True).annotations == [marker]
 
 
-def test_what_is_raised_while_measured_is_told_as_of_a_hinted_test():
-    report = report_of(failed(Visibility.PUBLIC))
-    environment = report.environment.model_copy(update={"mode": "gpu"})
-    measured = report.model_copy(update={"cause": RAISED, "environment": environment})
-    told = visible_report(measured, staff=False).cause
+def test_what_ends_a_submission_that_has_met_hidden_tests_is_told_as_of_a_hinted_test():
+    report = report_of(failed(Visibility.PUBLIC)).model_copy(update={"cause": RAISED})
+    withheld = report.model_copy(update={"withheld": True})
+    told = visible_report(withheld, staff=False).cause
     assert told == Cause(key="case.hinted.exception", params={"exception": "ValueError", "line": 7})
-    unmeasured = report.model_copy(update={"cause": RAISED})
-    assert visible_report(unmeasured, staff=False).cause == RAISED, "what no test's data has reached is told whole"
+    assert visible_report(withheld, staff=True).cause == RAISED
+    assert visible_report(report, staff=False).cause == RAISED, "what no test's data has reached is told whole"
 
 
 def test_what_the_lane_cannot_judge_is_not_named():

@@ -14,12 +14,14 @@ from graders.limits import Limits
 from graders.manifest import EntryPoint
 from graders.memory import Call
 from graders.report import Cause, KernelResources
+from graders.timed import TimedShape
 from graders.verdict import Verdict
 from worker.judge.arena import Arena, Arenas
 from worker.judge.attendant import Attendant, NoMoreRunners
 from worker.judge.messages import Compiled, CompiledKernel, Returned
 from worker.judge.outcome import Stopped
-from worker.judge.placement import Plan
+from worker.judge.placement import Plan, Views
+from worker.judge.timing.slots import storage_bytes, timed_views
 
 SHARED_BYTES = {"sm_80": 163 << 10, "sm_90": 227 << 10, "sm_100": 227 << 10}
 """Shared memory that one block can have, by target (CUDA C++ Programming Guide, compute capabilities)."""
@@ -48,16 +50,21 @@ class CompileCheck:
         self._attendant, self._entry, self._limits, self._arenas = attendant, entry, limits, arenas
         self._functions: set[str] = set()
 
-    def run(self, calls: Sequence[Call]) -> CompileFindings:
-        """Import the submission and compile for every call, up to the runner's cap of specialisations."""
+    def run(self, calls: Sequence[Call], shapes: Sequence[tuple[TimedShape, int]] = ()) -> CompileFindings:
+        """Import the submission and compile for every call, up to the runner's cap of specialisations.
+
+        ``shapes`` are timed shapes with a number of rows, for which it is compiled as well.
+        """
+        plans = [Plan(call, self._entry.parameters) for call in calls]
+        views = [*(plan.views() for plan in plans), *(timed_views(shape, rows) for shape, rows in shapes)]
+        sizes = [*(plan.nbytes for plan in plans), *(storage_bytes(shape, rows) for shape, rows in shapes)]
         try:
             stopped = self._attendant.load()
-            if stopped is not None:
+            if stopped is not None or not views:
                 return CompileFindings(refused=stopped)
-            plans = [Plan(call, self._entry.parameters) for call in calls]
-            arena = self._arenas.take(max(plan.nbytes for plan in plans))
+            arena = self._arenas.take(max(sizes))
             try:
-                return self._compile(arena, plans)
+                return self._compile(arena, views)
             finally:
                 self._arenas.give_back(arena)
         except NoMoreRunners:
@@ -74,15 +81,13 @@ class CompileCheck:
     def close(self) -> None:
         self._attendant.close()
 
-    def _compile(self, arena: Arena, plans: list[Plan]) -> CompileFindings:
+    def _compile(self, arena: Arena, views: list[Views]) -> CompileFindings:
         """Nothing is launched, so all calls may share the same zeroed memory."""
         stopped = self._attendant.map(arena)
         if stopped is not None:
             return CompileFindings(unfinished=stopped)
-        for plan in plans:
-            answer = self._attendant.ask(
-                {"type": "compile", **plan.views()}, Returned, self._limits.case_s, "case.time_limit"
-            )
+        for view in views:
+            answer = self._attendant.ask({"type": "compile", **view}, Returned, self._limits.case_s, "case.time_limit")
             if isinstance(answer, Stopped) and answer.verdict is Verdict.COMPILE_ERROR:
                 return CompileFindings(refused=answer)
             if isinstance(answer, Stopped):

@@ -12,6 +12,7 @@ from graders.drill import Drill
 from graders.memory import Call
 from graders.report import CaseResult, Cause, Message, Performance, PerformanceStatus, Report
 from graders.scoring import share_points
+from graders.timed import TimedShape
 from graders.verdict import Lane, State, Verdict, Visibility
 from worker.job import Job
 from worker.judge.arenas import arenas_on
@@ -27,6 +28,8 @@ from worker.judge.timing.measure import Instruments, Measurement, WrongTimedOutp
 
 REFERENCE_SLACK_S = 30.0
 """How much longer than the submission the reference is waited for: it must not be late where the submission was."""
+
+INTERPRETED_ROWS = 16
 
 
 class Grading:
@@ -50,37 +53,55 @@ class Grading:
         self._compile_check = CompileCheck(self._compiler, entry, job.limits, self._arenas)
         self._cases = CaseRunner(drill, self._tester, job.limits, job.seed, self._device, self._arenas)
         self._evidence: list[Evidence] = []
+        judged = [case for case in drill.cases if self._device.skip_reason(case) is None]
+        points = share_points(drill.manifest, [case.category for case in judged])
+        self._shares = dict(zip(judged, points, strict=True))
 
     def run(self) -> Report:
         """Grade. Whatever the submission does is a finding in the report; an exception is our own fault."""
         try:
             self._link.state(State.COMPILING)
-            with self._builder.phase("compile"):
-                findings = self._compile()
-            self._builder.kernels = findings.kernels
-            if findings.refused is not None:
-                return self._builder.stopped(findings.refused)
-            return self._test(findings.unfinished)
+            stopped = self._compile_and_test()
+            self._builder.in_order()
+            self._builder.waited(sum(attendant.waited_s for attendant in {self._tester, self._compiler}))
+            return self._conclude() if stopped is None else self._builder.stopped(stopped)
         finally:
             self._compile_check.close()
             self._tester.close()
             self._reference.close()
             self._arenas.close()
 
-    def _test(self, unfinished: Stopped | None) -> Report:
-        stopped = self._tester.load()
+    def _compile_and_test(self) -> Stopped | None:
+        """Public tests first, from the compiling on: what the submission says until they have run is shown whole, and
+        must not be made of what others are. What the whole submission is refused for, or None."""
+        public = [(ordinal, case) for ordinal, case in enumerate(self._drill.cases, 1) if self._is_public(case)]
+        others = [(ordinal, case) for ordinal, case in enumerate(self._drill.cases, 1) if not self._is_public(case)]
+        with self._builder.phase("compile"):
+            findings = self._compile(public, self._timed_shapes())
+        self._builder.kernels = findings.kernels
+        stopped = findings.refused or self._tester.load()
         self._builder.output = self._tester.take_output()
         if stopped is not None:
-            return self._builder.stopped(stopped)
+            return stopped
         self._link.state(State.TESTING)
         with self._builder.phase("test"):
-            refused = self._run_cases()
-        self._builder.in_order()
-        self._builder.waited(sum(attendant.waited_s for attendant in {self._tester, self._compiler}))
-        if refused is not None:
-            return self._builder.stopped(refused)
-        if self._builder.all_passed and (hidden := unfinished or self._hidden_from_the_compiler()) is not None:
-            return self._builder.stopped(hidden)
+            stopped = self._run_cases(public)
+        if stopped is not None:
+            return stopped
+        self._builder.withheld = True
+        with self._builder.phase("compile"):
+            more = self._compile(others)
+        if more.refused is not None:
+            return more.refused
+        with self._builder.phase("test"):
+            stopped = self._run_cases(others)
+        return stopped or self._not_compiled(findings.unfinished or more.unfinished)
+
+    def _not_compiled(self, unfinished: Stopped | None) -> Stopped | None:
+        """What keeps a submission that passed every test from being accepted: no compiler has seen all of it."""
+        return (unfinished or self._hidden_from_the_compiler()) if self._builder.all_passed else None
+
+    def _conclude(self) -> Report:
         with self._builder.phase("diagnose"):
             diagnoses = diagnose(self._drill.misconceptions, self._evidence, self._job.source, self._drill.policy)
         if self._instruments is not None and self._wants_time():
@@ -120,19 +141,21 @@ class Grading:
             )
         return None
 
-    def _compile(self) -> CompileFindings:
-        calls = [draw_call(case, self._job.seed, self._device) for case in _diverse(self._compiled())]
-        return self._compile_check.run(calls)
+    def _compile(
+        self, numbered: Sequence[tuple[int, Case]], shapes: Sequence[tuple[TimedShape, int]] = ()
+    ) -> CompileFindings:
+        """For the calls of the tests; without a GPU also of those that only a GPU could run."""
+        cases = [case for _, case in numbered if self._interprets or self._device.skip_reason(case) is None]
+        calls = [draw_call(case, self._job.seed, self._device) for case in _diverse(cases)]
+        return self._compile_check.run(calls, shapes)
 
-    def _run_cases(self) -> Stopped | None:
-        """Run every case; what the whole submission is refused for, if a case shows it.
+    def _timed_shapes(self) -> list[tuple[TimedShape, int]]:
+        """No secret, and where a kernel's registers matter. Without a GPU with few rows: their memory is real."""
+        return [(shape, INTERPRETED_ROWS if self._interprets else shape.rows) for shape in self._drill.shapes]
 
-        Public ones first: what they print and raise is shown whole, and must not be made of what others saw.
-        """
-        judged = self._judged()
-        shares = dict(zip(judged, share_points(self._drill.manifest, [case.category for case in judged]), strict=True))
-        numbered = enumerate(self._drill.cases, 1)
-        for ordinal, case in sorted(numbered, key=lambda item: not self._is_public(item[1])):
+    def _run_cases(self, numbered: Sequence[tuple[int, Case]]) -> Stopped | None:
+        """Run them in turn; what the whole submission is refused for, if a case shows it."""
+        for ordinal, case in numbered:
             reason = self._device.skip_reason(case)
             if reason is not None:
                 self._keep(self._builder.skipped(ordinal, case, reason))
@@ -145,18 +168,11 @@ class Grading:
                 if refused is not None:
                     return refused
             self._evidence.extend(finding.evidence)
-            self._keep(self._builder.case(ordinal, case, finding, shares[case]))
+            self._keep(self._builder.case(ordinal, case, finding, self._shares[case]))
         return None
 
     def _is_public(self, case: Case) -> bool:
         return self._drill.manifest.category(case.category).visibility is Visibility.PUBLIC
-
-    def _judged(self) -> list[Case]:
-        return [case for case in self._drill.cases if self._device.skip_reason(case) is None]
-
-    def _compiled(self) -> Sequence[Case]:
-        """What the compile pass is shown: without a GPU also what only a GPU could run."""
-        return self._judged() if self._job.lane is Lane.GPU else self._drill.cases
 
     def _keep(self, result: CaseResult) -> None:
         self._builder.cases.append(result)

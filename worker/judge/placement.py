@@ -81,6 +81,10 @@ def view_message(dtype: torch.dtype, layout: Layout, offset: int) -> dict[str, A
     }
 
 
+Views = dict[str, list[dict[str, Any]]]
+"""The tensors of a call as a runner is told them: ``inputs`` and ``outs``."""
+
+
 class Plan:
     """Where each storage of a call lies. The same plan serves every repetition of the call."""
 
@@ -95,7 +99,7 @@ class Plan:
             end = -(-(end + place.nbytes) // PAGE_BYTES) * PAGE_BYTES + PAGE_BYTES
         self.nbytes = end
 
-    def views(self) -> dict[str, list[dict[str, Any]]]:
+    def views(self) -> Views:
         """The call as a runner is told it."""
         return {
             "inputs": [_told(place) for place in self.places if not place.is_out],

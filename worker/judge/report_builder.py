@@ -48,6 +48,8 @@ class ReportBuilder:
         self.kernels: list[KernelResources] = []
         self.output: str | None = None
         self.performance: Performance | None = None
+        self.withheld = False
+        """Whether the submission has met tests that are not public: students are told less of what ends it then."""
 
     @property
     def all_passed(self) -> bool:
@@ -60,12 +62,13 @@ class ReportBuilder:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Time a phase of the grading."""
+        """Time a phase of the grading, or another part of it."""
         started = time.monotonic()
         try:
             yield
         finally:
-            self._phases[name] = round((time.monotonic() - started) * 1e3, 3)
+            spent_ms = (time.monotonic() - started) * 1e3
+            self._phases[name] = round(self._phases.get(name, 0.0) + spent_ms, 3)
 
     def waited(self, seconds: float) -> None:
         """How long of the phases so far the submission's own code took, its compiling included."""
@@ -110,7 +113,7 @@ class ReportBuilder:
         """The report of a submission that could not be tested, or not to the end."""
         annotation = stopped.annotation()
         if annotation is not None:
-            self._annotations.append(annotation)
+            self._annotations.append(_type_and_line(annotation) if self.withheld else annotation)
         return self._report(stopped.verdict, cause=stopped, diagnoses=[], void=True)
 
     def failed_while_measured(self, stopped: Stopped) -> Report:
@@ -139,11 +142,7 @@ class ReportBuilder:
             return
         if any(known.line == annotation.line and known.key == annotation.key for known in self._annotations):
             return
-        shown = annotation
-        if visibility is not Visibility.PUBLIC:
-            params = {name: value for name, value in annotation.params.items() if name in ("exception", "line")}
-            shown = annotation.model_copy(update={"key": "annotation.exception", "params": params})
-        self._annotations.append(shown)
+        self._annotations.append(annotation if visibility is Visibility.PUBLIC else _type_and_line(annotation))
 
     def _report(
         self, verdict: Verdict, cause: Stopped | None, diagnoses: list[Diagnosis], *, void: bool = False
@@ -175,6 +174,7 @@ class ReportBuilder:
                 phases_ms=self._phases,
             ),
             cause=cause.cause if cause else None,
+            withheld=self.withheld,
             notices=self._notices(),
             annotations=self._annotations,
             expected_cases=len(self._drill.cases),
@@ -222,3 +222,9 @@ class ReportBuilder:
             reason=Message(key="performance.no_gpu"),
             pending_points=self._drill.manifest.performance_points,
         )
+
+
+def _type_and_line(annotation: Annotation) -> Annotation:
+    """A marker without its text, which could carry what the submission has seen."""
+    params = {name: value for name, value in annotation.params.items() if name in ("exception", "line")}
+    return annotation.model_copy(update={"key": "annotation.exception", "params": params})

@@ -24,7 +24,8 @@ from worker.runner.session import Execute, bound_call
 
 CAPABILITY = 90
 OTHER_CAPABILITIES = (80, 100)
-MAX_SPECIALISATIONS = 8
+MAX_SPECIALISATIONS, MAX_MORE = 8, 4
+"""Of the first pass, and of each later one."""
 MAX_FUNCTIONS = 16
 """Of each of so many kernels one specialisation is compiled whatever the cap says: none may hide behind others."""
 
@@ -37,7 +38,8 @@ class CompileRecorder:
     def __init__(self) -> None:
         self._original_compile = triton.compiler.compile
         self._lock = threading.Lock()
-        self._begin()
+        self._portable = False
+        self._begin(MAX_SPECIALISATIONS)
 
     def install(self) -> None:
         """Have Triton compile through this recorder, for a GPU that is not there."""
@@ -48,19 +50,24 @@ class CompileRecorder:
     def take(self) -> tuple[list[dict[str, Any]], list[str]]:
         """What was compiled since the last time, and the names of its functions; the cap begins anew."""
         taken = self._kernels, sorted(set(self._functions.values()))
-        self._begin()
+        self._begin(MAX_MORE)
         return taken
 
-    def _begin(self) -> None:
+    def forget(self) -> None:
+        """Begin anew, as if nothing had been compiled."""
+        self._portable = False
+        self._begin(MAX_SPECIALISATIONS)
+
+    def _begin(self, most: int) -> None:
         self._kernels: list[dict[str, Any]] = []
         self._functions: dict[str, str] = {}
-        self._started, self._portable = 0, False
+        self._left = most
 
     def _over_the_cap(self, *, fn: Any, **_: Any) -> bool:
-        self._started += 1
+        self._left -= 1
         source = fn.jit_function.cache_key
         hidden = source not in self._functions and len(self._functions) < MAX_FUNCTIONS
-        if self._started > MAX_SPECIALISATIONS and not hidden:
+        if self._left < 0 and not hidden:
             return True
         self._functions[source] = function_name(fn.jit_function)
         return False
@@ -116,7 +123,7 @@ def executors() -> dict[str, Execute]:
     with compile_pass.compiling():
         warmup.launch(torch.device("cpu"))
     compile_pass.finish()
-    recorder.take()
+    recorder.forget()
 
     def compile_call(entry: Callable[..., Any], message: dict[str, Any], arena: Mapping) -> dict[str, Any]:
         with compile_pass.compiling():

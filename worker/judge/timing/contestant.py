@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import random
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 
@@ -14,6 +13,7 @@ from worker.judge.arena import Arena
 from worker.judge.attendant import Attendant
 from worker.judge.messages import Captured, Compiled, Returned, Went
 from worker.judge.outcome import Stopped
+from worker.judge.placement import Views
 from worker.judge.timing.slots import Slots, Values
 from worker.protocol.doorbell import Doorbell
 
@@ -30,9 +30,7 @@ class Refused(Exception):
         self.stopped = stopped
 
 
-def compile_begin(
-    attendant: Attendant, arena: Arena, views: list[dict[str, list[dict[str, Any]]]], limits: Limits
-) -> None:
+def compile_begin(attendant: Attendant, arena: Arena, views: list[Views], limits: Limits) -> None:
     """Load the runner and have it compile what calls with ``views`` launch; ``compile_end`` waits for it."""
     _require(attendant.load())
     _require(attendant.map(arena))

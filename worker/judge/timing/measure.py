@@ -31,7 +31,7 @@ from worker.judge.timing.calibration import Calibration
 from worker.judge.timing.conditions import Conditions
 from worker.judge.timing.contestant import GROUP, Contestant, Refused, compile_begin, compile_end
 from worker.judge.timing.rounds import Interference, Round, Rounds, WrongOutput
-from worker.judge.timing.slots import Slots, aligned, timed_views
+from worker.judge.timing.slots import Slots, storage_bytes, timed_views
 from worker.judge.timing.statistics import excess, log_ratio, relative_spread
 
 HALF_WIDTH = 0.005
@@ -126,7 +126,7 @@ class Measurement:
         """Every shape in turn. Raises WrongTimedOutput, Refused, ReferenceFailed; interference is a result."""
         torch.cuda.empty_cache()  # what the cases needed
         plans = [(shape, self._plan(shape)) for shape in self._drill.shapes]
-        nbytes = max(plan.slots * _storage_bytes(shape, plan.rows) for shape, plan in plans)
+        nbytes = max(plan.slots * storage_bytes(shape, plan.rows) for shape, plan in plans)
         arenas = [DeviceArena(nbytes, self._device) for _ in range(2)]
         gc.disable()
         try:
@@ -175,9 +175,9 @@ class Measurement:
         least_s = shape.bytes_moved(rows) / self._calibration.copy_bytes_per_s
         graphs = least_s < GRAPH_BELOW_S
         wanted, least = (GRAPHS * GROUP, 3 * GROUP) if graphs else (math.ceil(ROUND_S / least_s), LEAST_SLOTS)
-        while rows > 1 and least * _storage_bytes(shape, rows) > room:
+        while rows > 1 and least * storage_bytes(shape, rows) > room:
             rows //= 2
-        slots = min(max(wanted, least) + SPARE_SLOTS, int(room // _storage_bytes(shape, rows)))
+        slots = min(max(wanted, least) + SPARE_SLOTS, int(room // storage_bytes(shape, rows)))
         return _Plan(rows, slots - slots % GROUP if graphs else slots, graphs)
 
     def _shape(self, shape: TimedShape, plan: _Plan, arenas: list[DeviceArena]) -> ShapeTiming:
@@ -295,7 +295,3 @@ def _reference_is_ours() -> Iterator[None]:
         yield
     except (Refused, WrongOutput) as failed:
         raise ReferenceFailed(str(failed)) from failed
-
-
-def _storage_bytes(shape: TimedShape, rows: int) -> int:
-    return sum(aligned(place.nbytes) for places in shape.operands(rows) for place in places)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -13,7 +12,7 @@ from graders.compare import compare
 from graders.drill import Drill
 from graders.timed import Place, TimedShape
 from worker.judge.arena import Arena
-from worker.judge.placement import bits, poison_bits, view_message
+from worker.judge.placement import Views, bits, poison_bits, view_message
 from worker.judge.timing.calibration import Calibration
 
 _ALIGNMENT = 2 << 20
@@ -42,7 +41,7 @@ class Slot:
 
     def __init__(self, arena: Arena, inputs: tuple[Place, ...], outs: tuple[Place, ...], offset: int) -> None:
         self._arena, self.end = arena, offset
-        self.message: dict[str, list[dict[str, Any]]] = {"inputs": [], "outs": []}
+        self.message: Views = {"inputs": [], "outs": []}
         self.inputs = [self._view(place, "inputs") for place in inputs]
         self.outs = [self._view(place, "outs") for place in outs]
         self.private_inputs = [torch.empty(view.shape, dtype=view.dtype, device=view.device) for view in self.inputs]
@@ -170,15 +169,20 @@ class Slots:
         return list(zip(*(slot.private_inputs for slot in self.slots), strict=True))
 
 
-def timed_views(shape: TimedShape, rows: int) -> dict[str, list[dict[str, Any]]]:
+def timed_views(shape: TimedShape, rows: int) -> Views:
     """The views of a first slot, as messages have them."""
-    views: dict[str, list[dict[str, Any]]] = {"inputs": [], "outs": []}
+    views: Views = {"inputs": [], "outs": []}
     end = 0
     for kind, places in zip(views, shape.operands(rows), strict=True):
         for place in places:
             views[kind].append(view_message(place.dtype, place.layout, end))
             end += aligned(place.nbytes)
     return views
+
+
+def storage_bytes(shape: TimedShape, rows: int) -> int:
+    """What one slot takes."""
+    return sum(aligned(place.nbytes) for places in shape.operands(rows) for place in places)
 
 
 def aligned(nbytes: int) -> int:
