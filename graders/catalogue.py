@@ -14,8 +14,14 @@ from functools import cache
 from pathlib import Path
 
 from graders.report import Param
+from graders.toml_places import read_toml
 
 LOCALES = ("en", "zh")
+
+MOST_DEPTH = 8
+"""Names that a key has at most: those of misconceptions have three."""
+
+_SHOWN_CHARACTERS = 200
 
 
 class Catalogue:
@@ -54,19 +60,30 @@ class _Lenient(string.Formatter):
 
 
 def flatten(text: str) -> dict[str, str]:
-    """``[a] b = "…"`` of a sentences file as ``{"a.b": "…"}``."""
+    """``[a] b = "…"`` of a sentences file as ``{"a.b": "…"}``.
+
+    Raises TOMLDecodeError for what is no TOML, and for what is no text within tables of at most ``MOST_DEPTH`` names.
+    """
     flat: dict[str, str] = {}
 
-    def walk(prefix: str, table: Mapping[str, object]) -> None:
+    def walk(names: tuple[str, ...], table: Mapping[str, object]) -> None:
         for name, value in table.items():
-            key = f"{prefix}.{name}" if prefix else name
+            path = (*names, name)
             if isinstance(value, Mapping):
-                walk(key, value)
+                if len(path) == MOST_DEPTH:
+                    raise tomllib.TOMLDecodeError(f"{_shown(path)} is nested too deeply")
+                walk(path, value)
+            elif isinstance(value, str):
+                flat[".".join(path)] = value
             else:
-                flat[key] = str(value)
+                raise tomllib.TOMLDecodeError(f"{_shown(path)} is no text")
 
-    walk("", tomllib.loads(text))
+    walk((), read_toml(text))
     return flat
+
+
+def _shown(path: tuple[str, ...]) -> str:
+    return ".".join(path)[:_SHOWN_CHARACTERS]
 
 
 @cache

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from graders.verdict import Lane, Verdict
 
-_LINE = re.compile(r"#\s*(expect|interpreter|fails|misconception)\s*:\s*(.+?)\s*$")
+_LINE = re.compile(r"#\s*(expect|interpreter|fails|misconception)\s*:(.*)")
 _NOT_VISIBLE = "not visible"
 
 
@@ -77,9 +77,9 @@ def parse_header(file: str, text: str) -> Expectation:
     fields: dict[str, tuple[int, str]] = {}
     for number, line in _comments(text):
         found = _LINE.match(line)
-        if found is None:
+        if found is None or not found[2].strip():
             continue
-        key, value = found.groups()
+        key, value = found[1], found[2].strip()
         if key in fields:
             raise CorpusError(file, f"'{key}' is said twice", number)
         fields[key] = (number, value)

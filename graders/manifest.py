@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import difflib
+import reprlib
 import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from graders.limits import Limits, LimitsOverride
-from graders.toml_places import error_line, line_of
+from graders.toml_places import error_line, line_of, read_toml
 from graders.verdict import Lane, Visibility
 
 FORMAT = 1
 """The one format of drill.toml that there is so far."""
+
+MOST_PROBLEMS = 100
+"""As many are told one by one: a text can be made to have any number, and each takes time to place."""
+
+_SHOWN_CHARACTERS = 200
 
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$", max_length=64)]
 
@@ -181,13 +188,14 @@ class Manifest(_Table):
 def parse_manifest(text: str) -> Manifest:
     """Read ``drill.toml``. Raises ManifestError, which names the key and, for an unknown one, the nearest known."""
     try:
-        return Manifest.model_validate(tomllib.loads(text))
+        return Manifest.model_validate(read_toml(text))
     except tomllib.TOMLDecodeError as error:
         problem = ManifestProblem(ProblemKind.SYNTAX, "", str(error), line=error_line(error))
         raise ManifestError(f"drill.toml is not valid TOML: {error}", (problem,)) from error
     except ValidationError as error:
-        problems = tuple(_problem(item, text) for item in error.errors())
-        raise ManifestError("; ".join(map(str, problems)), problems) from error
+        problems = tuple(_problem(item, text) for item in islice(error.errors(include_url=False), MOST_PROBLEMS))
+        more = [f"{error.error_count() - MOST_PROBLEMS} more"] if error.error_count() > MOST_PROBLEMS else []
+        raise ManifestError("; ".join([*map(str, problems), *more]), problems) from error
 
 
 def manifest_schema() -> dict[str, Any]:
@@ -198,13 +206,23 @@ def manifest_schema() -> dict[str, Any]:
 
 def _problem(item: ErrorDetails, text: str) -> ManifestProblem:
     location = item["loc"]
-    key, line = ".".join(str(part) for part in location) or "drill.toml", line_of(text, location)
+    key, line = ".".join(map(str, location))[:_SHOWN_CHARACTERS] or "drill.toml", line_of(text, location)
     if item["type"] == "extra_forbidden":
         near = difflib.get_close_matches(str(location[-1]), _known_keys(location), n=1)
         return ManifestProblem(ProblemKind.UNKNOWN_KEY, key, "unknown key", near[0] if near else None, line)
-    if location == ("format",):
-        return ManifestProblem(ProblemKind.FORMAT, key, str(item["input"]), line=line)
+    if location == ("format",) and item["type"] != "missing":
+        return ManifestProblem(ProblemKind.FORMAT, key, _shown(item["input"]), line=line)
     return ManifestProblem(ProblemKind.VALUE, key, item["msg"].removeprefix("Value error, "), line=line)
+
+
+def _shown(value: object) -> str:
+    """A value as it may stand in a sentence: neither deep nor long."""
+    if isinstance(value, str):
+        return value[:_SHOWN_CHARACTERS]
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # Python writes no integer of so many digits
+        return "an endless number"
 
 
 def _known_keys(location: tuple[int | str, ...]) -> list[str]:

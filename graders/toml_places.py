@@ -1,13 +1,26 @@
-"""Where in a TOML file something is written: tomllib does not keep it."""
+"""TOML files as they come: what cannot be read is one kind of error, and where something is written is found again."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from itertools import zip_longest
+from typing import Any
 
 Location = tuple[int | str, ...]
 """Keys and, in arrays, positions from 0, as pydantic gives them."""
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """As ``tomllib.loads``. Raises TOMLDecodeError, also for what is nested too deeply and for endless numbers."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise tomllib.TOMLDecodeError("it is nested too deeply") from error
+    except ValueError as error:
+        if isinstance(error, tomllib.TOMLDecodeError):
+            raise
+        raise tomllib.TOMLDecodeError(str(error)) from error
 
 
 def error_line(error: tomllib.TOMLDecodeError) -> int | None:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Make .venv with the locked dependencies, and install the system packages that are named as arguments
-# (bubblewrap, chromium, postgresql) where that is possible. Does nothing when all of it is there.
+# (bubblewrap, chromium, curl, postgresql, zip) where that is possible. Does nothing when all of it is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

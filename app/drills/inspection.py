@@ -48,7 +48,8 @@ def inspect(data: bytes) -> Inspected:
     """Everything that can be told without running the drill."""
     try:
         package = read_zip(data)
-        findings = [*_form_errors(package), *_unparsable(package)]
+        errors = [finding for finding in check_form(package) if finding.severity is Severity.ERROR]
+        findings = [*errors, *_unparsable(package)]
     except PackageRefused as refused:
         findings = [refused.finding]
     except MemoryError:
@@ -67,16 +68,6 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MIB << 20, MEMORY_MIB << 20))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     sys.stdout.buffer.write(encode(inspect(sys.stdin.buffer.read())))
-
-
-def _form_errors(package: Package) -> list[Finding]:
-    """The form's errors; those of a parser that gives up, for a file too deep or a number too long, as well."""
-    try:
-        return [finding for finding in check_form(package) if finding.severity is Severity.ERROR]
-    except RecursionError:
-        return [unreadable("one of its TOML files is nested too deeply")]
-    except ValueError as error:
-        return [unreadable(f"one of its TOML files is not: {error}")]
 
 
 def _unparsable(package: Package) -> Iterator[Finding]:

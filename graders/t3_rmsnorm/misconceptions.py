@@ -194,10 +194,12 @@ def small(call: Call) -> bool:
     return bool((mean_square(x_of(call)) < SMALL_SQUARE).any())
 
 
-def around_zero(call: Call) -> bool:
-    """Rows whose mean is small beside their spread: of others float32 leaves no exact deviations from it."""
+def away_from_the_mean(call: Call) -> bool:
+    """Whether float32 gives every element's distance from its row's mean to better than a thousandth."""
     x = x_of(call)
-    return bool((x.mean(1, keepdim=True).square() * 2 <= mean_square(x)).all())
+    mean = x.mean(1, keepdim=True)
+    doubt = 3e-4 * mean.abs() + 1e-5 * x.abs().amax(1, keepdim=True)
+    return bool(((x - mean).abs() >= doubt).all())
 
 
 def weight_apart(call: Call) -> bool:
@@ -211,7 +213,7 @@ MISCONCEPTIONS: tuple[Misconception, ...] = (
     mistake("eps_as_least", small, (partial(scaled, scale=eps_as_least),), r"tl\.maximum\("),
     mistake(
         "mean_subtracted",
-        around_zero,
+        away_from_the_mean,
         tuple(partial(centred, numerator_too=numerator_too) for numerator_too in EITHER),
         r"-\s*(mean|mu|avg)|tl\.sum\((?!.*\*)",
     ),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from graders.corpus import Specimen, corpus
-from graders.package import Package
+from graders.package import Package, built_in_drills
 from graders.verdict import CaseStatus, Lane, Verdict
 from tests.gpu.conftest import GRADERS, grade_with
 from worker.supervisor.supervisor import Supervisor
 
 pytestmark = pytest.mark.gpu
 
-SLUGS = ("t2_softmax", "t2_online_softmax")
+SLUGS = built_in_drills()
 EVERY_ONE = [
     pytest.param(slug, specimen, id=f"{slug}/{specimen.name}")
     for slug in SLUGS

@@ -22,11 +22,12 @@ from tests.graders.calls import drawn, placed
 def finding(drill: Drill, case: Case, entry_point) -> str | None:
     placing = placed(drawn(case))
     entry_point(*placing.inputs, *placing.outs)
-    (out,), (expected,) = placing.outs, drill.oracle(placing.call.inputs[0].values)
+    values = [operand.values for operand in placing.call.inputs]
+    (out,), (expected,) = placing.outs, drill.oracle(*values)
     mismatch = compare(out, expected, drill.policy)
     if mismatch is not None:
         return str(mismatch.pattern)
-    if not torch.equal(bits(placing.inputs[0]), bits(placing.call.inputs[0].values)):
+    if not all(torch.equal(bits(found), bits(given)) for found, given in zip(placing.inputs, values, strict=True)):
         return "input changed"
     out.fill_(torch.nan)
     layout, storage = placing.call.outs[0].layout, placing.out_storages[0]
@@ -45,7 +46,8 @@ def main(slug: str, path: Path) -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     judged = [case for case in drill.cases if case.skip_reason(Lane.INTERPRETER) is None]
-    print(json.dumps({case.name: finding(drill, case, module.softmax) for case in judged}))  # noqa: T201
+    entry_point = getattr(module, drill.manifest.entry_point.name)
+    print(json.dumps({case.name: finding(drill, case, entry_point) for case in judged}))  # noqa: T201
 
 
 if __name__ == "__main__":

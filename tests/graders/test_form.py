@@ -117,6 +117,38 @@ def test_a_mistake_in_the_sentences(file: str, old: str, new: str, code: Finding
     assert key is None or any(str(finding.params["key"]).endswith(key) for finding in findings)
 
 
+@pytest.mark.parametrize("file", [MANIFEST, ENGLISH, CHINESE])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"x = {'[' * 50_000}",
+        f"x = {'9' * 6000}",
+        f"x = 0x{'f' * 6000}",
+        f"{'a.' * 5000}b = 'text'",
+        f"x = [{{ {'a.' * 5000}b = 1 }}]",
+    ],
+    ids=lambda text: text[:12],
+)
+def test_what_no_reader_can_take_is_told_as_any_mistake(file: str, text: str):
+    package = new_drill()
+    findings = check_form(Package(package.slug, package.files | {file: text.encode()}))
+    assert file in {finding.file for finding in findings if finding.severity is Severity.ERROR}
+    assert all(len(str(value)) < 1000 for finding in findings for value in finding.params.values())
+
+
+def test_a_sentence_is_text():
+    changed_hint = changed(new_drill(), ENGLISH, 'hint = "Negative', 'hint = 7 # "Negative')
+    found = next(item for item in check_form(changed_hint) if item.code is FindingCode.TOML_SYNTAX)
+    assert found.params == {"reason": "misconception.signed_sum.hint is no text"}
+
+
+def test_a_long_header_is_read_at_once():
+    """In one pass: a search that begins anew at each space would take hours."""
+    line = f"# fails: basic{' ' * 1_000_000}x\n"
+    findings = check_form(changed(new_drill(), SIGNED_SUM, "# expect", f"{line}# expect"))
+    assert [item.code for item in findings if item.file == SIGNED_SUM]
+
+
 def test_a_sentence_of_the_judges_is_not_the_drills_to_say():
     package = new_drill()
     taken = b'\n[verdict]\naccepted = "mine"\n'

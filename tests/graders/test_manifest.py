@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from graders.manifest import ManifestError, ManifestProblem, ProblemKind, manifest_schema, parse_manifest
+from graders.manifest import (
+    MOST_PROBLEMS,
+    ManifestError,
+    ManifestProblem,
+    ProblemKind,
+    manifest_schema,
+    parse_manifest,
+)
 from graders.package import built_in_drills
 
 ROOT = Path(__file__).parents[2]
@@ -102,6 +109,7 @@ def _problems(old: str, new: str) -> tuple[ManifestProblem, ...]:
             "categories.1.points",
             33,
         ),
+        ("format = 1\n", "", ProblemKind.VALUE, "format", None),
         ('slug = "tiny"', 'slug = "Tiny"', ProblemKind.VALUE, "slug", 2),
         ('zh = "述"\n', "", ProblemKind.VALUE, "summary.zh", 8),
         ('name = "more"', 'name = "basic"', ProblemKind.VALUE, "drill.toml", None),
@@ -117,6 +125,37 @@ def test_every_problem_is_told_at_once():
     with pytest.raises(ManifestError) as refused:
         parse_manifest(TEXT.replace("slug", "slag").replace("relative", "relativ"))
     assert {item.key for item in refused.value.problems} == {"slug", "slag", "tolerance.relative", "tolerance.relativ"}
+
+
+NESTED, DIGITS = 3000, 6000
+"""Deeper than Python recurses, and more digits than it makes a number of."""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("points = 6", f"points = {'[' * NESTED}{']' * NESTED}"),
+        ("points = 6", f"points = {'9' * DIGITS}"),
+        ("points = 6", f"points = 0x{'f' * DIGITS}"),
+        ("format = 1", f"format = 0x{'f' * DIGITS}"),
+        ("format = 1", f"format.{'a.' * NESTED}b = 1"),
+        ("format = 1", f"format = '{'x' * DIGITS}'"),
+        ("[title]", f"[title.{'a.' * NESTED}b]"),
+        ("format = 1", f"format = 1\n{'x' * DIGITS} = 1"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_what_is_too_deep_or_too_long_is_a_problem_of_few_words(old: str, new: str):
+    with pytest.raises(ManifestError) as refused:
+        parse_manifest(TEXT.replace(old, new))
+    assert refused.value.problems
+    assert all(len(str(item)) < 1000 for item in refused.value.problems)
+
+
+def test_no_more_problems_are_told_than_anybody_reads():
+    with pytest.raises(ManifestError, match=r"; 1900 more$") as refused:
+        parse_manifest("\n".join(f"k{number} = 1" for number in range(2000)) + "\n" + TEXT)
+    assert len(refused.value.problems) == MOST_PROBLEMS
 
 
 def test_the_schema_in_the_docs_is_current():

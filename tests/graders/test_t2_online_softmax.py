@@ -8,7 +8,7 @@ import torch
 from graders.memory import Draw
 from graders.verdict import Lane
 from tests.graders.calls import drawn
-from tests.graders.softmax_drills import ONLINE
+from tests.graders.row_drills import ONLINE
 
 INF = float("inf")
 BLOCKS = (256, 1024, 4096, 8192)

@@ -8,7 +8,7 @@ import torch
 from graders.memory import Draw
 from graders.verdict import Lane
 from tests.graders.calls import drawn
-from tests.graders.softmax_drills import ROW
+from tests.graders.row_drills import ROW
 
 
 def values_of(name: str) -> torch.Tensor:

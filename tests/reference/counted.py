@@ -12,29 +12,41 @@ import torch
 
 from graders.compare import compare
 from graders.tolerance import OneRounding
-from reference import t2_online_softmax, t2_softmax
+from reference import t2_online_softmax, t2_softmax, t3_rmsnorm
 
 POLICY = OneRounding(2e-5)
-CHECKS = {"t2_softmax": t2_softmax, "t2_online_softmax": t2_online_softmax}
-SHAPES = {"t2_softmax": (6, 300), "t2_online_softmax": (2, t2_online_softmax.CHECK_PIECE + 300)}
+CHECKS = {"t2_softmax": t2_softmax, "t2_online_softmax": t2_online_softmax, "t3_rmsnorm": t3_rmsnorm}
+SHAPES = {
+    "t2_softmax": (6, 300),
+    "t2_online_softmax": (2, t2_online_softmax.CHECK_PIECE + 300),
+    "t3_rmsnorm": (6, 300),
+}
 
 
-def answers(x: torch.Tensor) -> dict[str, torch.Tensor]:
+def operands(x: torch.Tensor, slug: str) -> tuple[torch.Tensor, ...]:
+    """The matrix, and for RMSNorm a weight."""
+    if CHECKS[slug] is not t3_rmsnorm:
+        return (x,)
+    weight = torch.randn(x.shape[1], generator=torch.Generator().manual_seed(2))
+    return x, weight.to(x)
+
+
+def answers(right: torch.Tensor, dtype: torch.dtype) -> dict[str, torch.Tensor]:
     """Right ones, wrong ones, and ones whose error lies all around the bound."""
-    right = t2_softmax.oracle(x)
-    rounded = right.to(x.dtype)
-    bound = right * POLICY.relative + 1.2e-38
-    drawn = torch.Generator(x.device).manual_seed(3)
-    around = right + bound * (torch.rand(right.shape, generator=drawn, dtype=torch.float64, device=x.device) * 4 - 2)
+    rounded = right.to(dtype)
+    bound = right.abs() * POLICY.relative + 1.2e-38
+    drawn = torch.Generator(right.device).manual_seed(3)
+    spread = torch.rand(right.shape, generator=drawn, dtype=torch.float64, device=right.device)
+    around = right + bound * (spread * 4 - 2)
     one_off = rounded.clone()
     one_off[0, -1] *= 1.02
     barely = rounded.clone()
-    barely[1] = (right + 1.02 * bound)[1].to(x.dtype)
+    barely[1] = (right + 1.02 * bound)[1].to(dtype)
     lost = rounded.clone()
     lost[:, 0] = torch.nan
     return {
         "right": rounded,
-        "around the bound": around.to(x.dtype),
+        "around the bound": around.to(dtype),
         "one element off": one_off,
         "one row barely wrong": barely,
         "NaN": lost,
@@ -43,12 +55,14 @@ def answers(x: torch.Tensor) -> dict[str, torch.Tensor]:
     }
 
 
-def counts(x: torch.Tensor, slug: str = "t2_softmax") -> dict[str, tuple[int, int]]:
+def counts(x: torch.Tensor, slug: str) -> dict[str, tuple[int, int]]:
     """What the fused check counts in each answer, and what the oracle and the policy count."""
+    given = operands(x, slug)
+    right = CHECKS[slug].oracle(*given)
     counted = {}
-    for name, y in answers(x).items():
-        mismatch = compare(y, t2_softmax.oracle(x), POLICY)
-        counted[name] = int(CHECKS[slug].count_wrong(x, y, POLICY.relative)), mismatch.count if mismatch else 0
+    for name, y in answers(right, x.dtype).items():
+        mismatch = compare(y, right, POLICY)
+        counted[name] = int(CHECKS[slug].count_wrong(*given, y, POLICY.relative)), mismatch.count if mismatch else 0
     return counted
 
 

@@ -127,3 +127,21 @@ def test_no_round_is_like_the_last(slots: Slots) -> None:
     before = slots.slots[0].inputs[0].clone()
     slots.fill(Values(0.0, 1.0))
     assert not bool((before == slots.slots[0].inputs[0]).any(1).all())
+
+
+def test_a_vector_beside_the_rows_is_filled_and_checked_as_they_are() -> None:
+    rmsnorm = load_drill(Path(__file__).parents[4], "t3_rmsnorm")
+    arena = HostArena(64 << 20)
+    shape = rowwise("weighted", 12, 40, torch.float32, vectors=1)
+    slots = Slots(arena, shape, shape.rows, 3, torch.Generator().manual_seed(1))
+    slots.fill(Values(-120.0, 3.0))
+    slots.place_peaks()
+    for index in USED:
+        slot = slots.slots[index]
+        x, weight = slot.inputs
+        assert torch.equal(weight, slot.private_inputs[1])
+        slot.outs[0].copy_(rmsnorm.oracle(x, weight)[0])
+    assert wrong(slots, rmsnorm) == 0
+    slots.slots[0].outs[0][3, 5] *= 1.001
+    assert wrong(slots, rmsnorm) == 1
+    arena.close()

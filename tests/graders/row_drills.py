@@ -1,4 +1,4 @@
-"""What the tests expect of each softmax drill that comes with Warpgrade."""
+"""What the tests expect of each drill over rows that comes with Warpgrade."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Subject:
     """A drill and what is written of it in the issue.
 
     ``modelled`` names every misconception, and the variant of it that the tests try. ``zero`` and ``constant`` are
-    cases of which zeros and 1/N are the right answer.
+    cases of which zeros, or else one number everywhere, are the right answer. ``said`` stands in both statements.
     """
 
     drill: Drill
@@ -26,6 +26,7 @@ class Subject:
     modelled: dict[str, int]
     zero: frozenset[str]
     constant: frozenset[str]
+    said: tuple[str, ...]
 
     @property
     def slug(self) -> str:
@@ -72,6 +73,7 @@ ROW = Subject(
     },
     zero=frozenset({"whole_matrix"}),
     constant=frozenset({"all_equal", "n1"}),
+    said=("exp2", "−inf"),
 )
 
 ONLINE = Subject(
@@ -116,6 +118,47 @@ ONLINE = Subject(
     },
     zero=frozenset({"whole_matrix", "single_long_row"}),
     constant=frozenset({"all_equal", "n1"}),
+    said=("exp2", "−inf"),
 )
 
-SUBJECTS = (ROW, ONLINE)
+RMSNORM = Subject(
+    load_drill(ROOT, "t3_rmsnorm"),
+    categories={
+        "basic": (8, PUBLIC),
+        "weights": (8, HINTED),
+        "small": (10, HINTED),
+        "large": (6, HINTED),
+        "lengths": (10, HINTED),
+        "strided_views": (10, HINTED),
+        "huge": (6, HIDDEN),
+        "dtypes": (7, HIDDEN),
+        "contract": (5, HINTED),
+    },
+    modelled={
+        "sum_for_mean": 0,
+        "eps_outside": 0,
+        "no_eps": 0,
+        "eps_as_least": 0,
+        "mean_subtracted": 1,
+        "padded_width": 0,
+        "last_step_only": 7,
+        "tail_lost": 7,
+        "no_weight": 0,
+        "one_plus_weight": 0,
+        "weight_by_row": 1,
+        "weight_stride_is_1": 0,
+        "weight_of_first_block": 7,
+        "sixteen_bits": 0,
+        "rounded_twice": 0,
+        "block_capped": 11,
+        "stride_is_n": -1,
+        "column_stride_is_1": 0,
+        "out_like_x": 0,
+        "int32_rows": 0,
+    },
+    zero=frozenset({"matrix_of_zeros"}),
+    constant=frozenset({"n1"}),
+    said=("ε", "10⁻³", "1 + w"),
+)
+
+SUBJECTS = (ROW, ONLINE, RMSNORM)
