@@ -13,6 +13,10 @@ from app.store.engine import Store
 from app.store.migrate import upgrade
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--tier", choices=["A", "B"], default="A", help="the sandbox that the corpora are graded in")
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [*os.environ]:
