@@ -52,7 +52,7 @@ def grade_all(sources: list[Path], gradings: int, keep: Callable[[dict[str, Grad
     post = choose_post("gpu", "auto")
     package = Package.from_tree(SLUG)
     archive = package.to_zip()
-    supervisor = Supervisor(Lane.GPU, STANDBY[Lane.GPU], sandboxed=post.sandbox.sandboxed)
+    supervisor = Supervisor(Lane.GPU, STANDBY[Lane.GPU], sandbox=post.sandbox)
     supervisor.warm_up()
 
     def grade(source: Path) -> tuple[Report, float]:

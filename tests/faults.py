@@ -195,8 +195,15 @@ FAULTS = (
     ),
     Fault(
         "file_flood",
-        "file = open('/scratch/big', 'wb', 0)\nwhile True: file.write(b'x' * (1 << 20))",
+        "file = open(os.environ['TMPDIR'] + '/big', 'wb', 0)\nwhile True: file.write(b'x' * (1 << 20))",
         *_EXCEPTION,
+        contained=False,
+    ),
+    Fault(
+        "many_files",
+        "for number in range(1 << 20): open(os.environ['TMPDIR'] + f'/{number}', 'wb').write(bytes(1 << 20))",
+        (Verdict.RUNTIME_ERROR,),
+        ("case.exception", "case.scratch"),
         contained=False,
     ),
     Fault("stdout_flood", "print('x' * (1 << 21))", *_OUTPUT),
