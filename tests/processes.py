@@ -72,18 +72,14 @@ def processes_of(uid: int) -> list[int]:
     return [pid for pid in all_processes() if uid_of(pid) == uid and is_alive(pid)]
 
 
-def pid_namespace(pid: int) -> int:
-    """The identity of a process's pid namespace."""
-    return Path(f"/proc/{pid}/ns/pid").stat().st_ino
+def pid_namespace(pid: int) -> int | None:
+    """The identity of a process's pid namespace, or None when it is gone or none of ours."""
+    try:
+        return Path(f"/proc/{pid}/ns/pid").stat().st_ino
+    except OSError:
+        return None
 
 
 def processes_in(namespace: int) -> list[int]:
     """The living processes of a pid namespace, wherever they stand in the tree."""
-    found = []
-    for pid in all_processes():
-        try:
-            if pid_namespace(pid) == namespace and is_alive(pid):
-                found.append(pid)
-        except OSError:  # gone, or none of ours
-            continue
-    return found
+    return [pid for pid in all_processes() if pid_namespace(pid) == namespace and is_alive(pid)]

@@ -16,7 +16,7 @@ from worker.judge.arena import Arena
 from worker.judge.messages import Failed, Loaded, Mapped, Returned, Said
 from worker.judge.outcome import Stopped, from_failure
 from worker.judge.runner_link import OutputExceeded, ProtocolError, RunnerGone, RunnerLink, RunnerTimedOut
-from worker.judge.supervisor_link import Kind, SupervisorLink
+from worker.judge.supervisor_link import Kind, Pause, SupervisorLink
 from worker.protocol.doorbell import Doorbell
 
 Answer = TypeVar("Answer", bound=Said)
@@ -103,10 +103,10 @@ class Attendant:
             pass
 
     @contextlib.contextmanager
-    def pausing(self) -> Iterator[None]:
+    def pausing(self) -> Iterator[Pause]:
         """The same, while the judge does something else that is not timed: at the end of the block they are stopped."""
-        with self._link.pausing(self._loaded_runner()):
-            yield
+        with self._link.pausing(self._loaded_runner()) as pause:
+            yield pause
 
     def resume(self) -> None:
         self._link.resume(self._loaded_runner())

@@ -26,6 +26,13 @@ class Ended:
     returncode: int | None
 
 
+@dataclass
+class Pause:
+    """Whether the processes came to rest; known when they were waited for."""
+
+    at_rest: bool = False
+
+
 class SupervisorLink:
     """Requests and news, one grading at a time. ``share`` says when this process stands still on the device."""
 
@@ -60,13 +67,15 @@ class SupervisorLink:
         return Ended(message["reason"], message["returncode"])
 
     @contextlib.contextmanager
-    def pausing(self, runner: RunnerLink) -> Iterator[None]:
+    def pausing(self, runner: RunnerLink) -> Iterator[Pause]:
         """At the end of the block the runner's processes are stopped; what it left on the device goes on."""
         self._channel.send({"type": "pause_runner", "id": runner.id})
+        pause = Pause()
         try:
-            yield
+            yield pause
         finally:
-            self._expect("runner_paused")
+            message, _ = self._expect("runner_paused")
+            pause.at_rest = bool(message["at_rest"])
 
     def resume(self, runner: RunnerLink) -> None:
         self._channel.send({"type": "resume_runner", "id": runner.id})

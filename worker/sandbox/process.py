@@ -49,8 +49,8 @@ class SandboxedProcess(ABC):
     def kill(self) -> None:
         """SIGKILL the whole tree and wait until it is gone."""
 
-    def pause(self) -> None:
-        """SIGSTOP the whole tree and wait until it is at rest, for at most ``STOP_WAIT_S``.
+    def pause(self) -> bool:
+        """SIGSTOP the whole tree and wait until it is at rest, for at most ``STOP_WAIT_S``; whether it is.
 
         A signal stops a process a moment after it was sent, and what it forks in that moment runs on; a child whose
         parent has ended moves up the tree, past a walk; one that still runs can continue the others. So walks go on
@@ -67,6 +67,7 @@ class SandboxedProcess(ABC):
                 break
             rested = resting
         self._paused = walked if resting else list(met)
+        return resting and rested
 
     def resume(self) -> None:
         """Continue what ``pause`` stopped: its list, without a look at the tree, because the clock may be running."""

@@ -41,6 +41,7 @@ DENIED_BESIDE_OTHERS = (
 
 _CLONE_NEWUSER = 0x10000000
 _EXIT_SIGNAL = 0xFF
+_F_SETSIG = 10
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _SOCKET_TYPE = 0xF
@@ -61,6 +62,9 @@ def filter_file(*, beside_others: bool = False) -> int:
     _add(rules, denied, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, _CLONE_NEWUSER, _CLONE_NEWUSER))
     # The end of such a child would continue a parent that has been stopped.
     _add(rules, denied, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, _EXIT_SIGNAL, signal.SIGCONT))
+    # So would whatever a descriptor is ready for, were that its signal: a file watched that others open.
+    fcntl_signal = seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, _F_SETSIG)
+    _add(rules, denied, "fcntl", fcntl_signal, seccomp.Arg(2, seccomp.MASKED_EQ, 0xFFFFFFFF, signal.SIGCONT))
     _add(rules, seccomp.ERRNO(errno.ENOSYS), "clone3")
     # Whoever could take the parent-death signal back would outlive a supervisor that is killed.
     pdeathsig = seccomp.Arg(0, seccomp.EQ, _PR_SET_PDEATHSIG)

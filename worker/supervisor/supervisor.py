@@ -134,8 +134,8 @@ class Supervisor:
                 case "end_runner":
                     self._end(judge, int(message["id"]), by_itself=bool(message["by_itself"]))
                 case "pause_runner":
-                    self._active[int(message["id"])].process.pause()
-                    judge.channel.send({"type": "runner_paused"})
+                    at_rest = self._active[int(message["id"])].process.pause()
+                    judge.channel.send({"type": "runner_paused", "at_rest": at_rest})
                 case "resume_runner":
                     self._active[int(message["id"])].process.resume()
                     judge.channel.send({"type": "runner_resumed"})

@@ -40,7 +40,7 @@ class Restless:
         channel.close()
         below = descendants(self.process.pid)
         if sandbox is TIER_A:
-            (namespace,) = {pid_namespace(pid) for pid in below} - {pid_namespace(os.getpid())}
+            (namespace,) = {pid_namespace(pid) for pid in below} - {pid_namespace(os.getpid()), None}
             self.alive = partial(processes_in, namespace)
         else:
             (uid,) = {uid_of(pid) for pid in below} - {None}
@@ -64,6 +64,7 @@ def test_a_tree_that_forks_and_wakes_itself_is_at_rest_after_pause(restless: Res
         restless.process.pause()
         paused_ns = time.monotonic_ns()
         for _ in range(LOOKS):
+            Path("/etc/ld.so.cache").read_bytes()  # which one of them watches
             assert _running(restless) == []
             assert restless.last_ns <= paused_ns
         restless.process.resume()

@@ -14,6 +14,7 @@ from worker.judge.attendant import Attendant
 from worker.judge.messages import Captured, Compiled, Returned, Went
 from worker.judge.outcome import Stopped
 from worker.judge.placement import Views
+from worker.judge.supervisor_link import Pause
 from worker.judge.timing.slots import Slots, Values
 from worker.protocol.doorbell import Doorbell
 
@@ -103,10 +104,10 @@ class Contestant:
         self._attendant.pause()
 
     @contextlib.contextmanager
-    def pausing(self) -> Iterator[None]:
+    def pausing(self) -> Iterator[Pause]:
         """Paused at the end of the block, and on the way there within it."""
-        with self._attendant.pausing():
-            yield
+        with self._attendant.pausing() as pause:
+            yield pause
 
     def resume(self) -> None:
         self._attendant.resume()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from dataclasses import dataclass
 
 import torch
@@ -85,11 +86,14 @@ class Rounds:
         seconds = contestant.run(order)
         copied = self._clock.timed(slots.copy_out, taken)
         own.append(("copy_out", copied, slots.copy_out_s(taken, calibration)))
-        with contestant.pausing():  # it takes as long as the check
+        paused_at = time.perf_counter()
+        with contestant.pausing() as pause:  # it takes as long as the check
             wrong = slots.wrong(used, self._drill) if checked else 0
         if wrong:
             raise WrongOutput(wrong)
         stretches = [stretch(operation, duration.wall_s, expected_s) for operation, duration, expected_s in own]
+        if not pause.at_rest:
+            stretches.append(Stretch("pause", time.perf_counter() - paused_at, 0.0))
         evidence = next((found for found in stretches if found is not None), None)
         return Round(seconds, copied.wall_s), evidence
 

@@ -1,7 +1,9 @@
-"""Never rests: processes that fork and end at once, one that continues the others, one that has timers continue it,
-all writing the time into a page."""
+"""Never rests: processes that fork and end at once, one that continues the others, one that has timers continue it, one
+that whoever opens a file continues, all writing the time into a page."""
 
+import contextlib
 import ctypes
+import fcntl
 import mmap
 import os
 import signal
@@ -9,6 +11,9 @@ import sys
 import time
 
 from worker.protocol.channel import from_descriptor
+
+WATCHED = b"/etc/ld.so.cache"
+F_SETSIG, IN_OPEN = 10, 0x20
 
 page = mmap.mmap(int(sys.argv[2]), mmap.PAGESIZE)
 
@@ -67,6 +72,20 @@ def wind_itself_up():
             beat()
 
 
+def wait_to_be_woken():
+    """Have the kernel send the signal that continues a stopped process whenever anybody opens the file."""
+    libc = ctypes.CDLL(None)
+    watch = libc.inotify_init1(os.O_NONBLOCK)
+    libc.inotify_add_watch(watch, WATCHED, IN_OPEN)
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(watch, F_SETSIG, int(signal.SIGCONT))
+    fcntl.fcntl(watch, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(watch, fcntl.F_SETFL, fcntl.fcntl(watch, fcntl.F_GETFL) | os.O_ASYNC)
+    signal.signal(signal.SIGIO, signal.SIG_IGN)
+    while True:
+        beat()
+
+
 def multiply():
     while True:
         beat()
@@ -77,7 +96,7 @@ def multiply():
 
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-for life in (run_on, run_on, wake_the_others, wind_itself_up):
+for life in (run_on, run_on, wake_the_others, wind_itself_up, wait_to_be_woken):
     if fork():
         life()
 from_descriptor(int(sys.argv[1]), 1 << 20).send({"type": "restless"})
