@@ -39,7 +39,7 @@ class Guard:
     def _refusal(self, method: str, headers: Headers) -> Problem | None:
         if self._local and not is_loopback(_host_name(headers.get("host", ""))):
             return Problem("wrong-host", PROBLEMS["wrong-host"].help)
-        if method in _SAFE_METHODS or "authorization" in headers:
+        if method in _SAFE_METHODS or headers.get("authorization", "").lower().startswith("bearer "):
             return None
         ours = _from_our_pages(headers)
         if ours or (ours is None and not self._local and f"{COOKIE}=" not in headers.get("cookie", "")):
