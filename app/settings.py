@@ -84,6 +84,11 @@ class Settings(BaseSettings):
             return url
         raise ValueError("WARPGRADE_DATABASE_URL begins with postgresql:// or sqlite:///")
 
+    @field_validator("admin_token")
+    @classmethod
+    def _empty_is_absent(cls, token: SecretStr | None) -> SecretStr | None:
+        return token if token and token.get_secret_value().strip() else None
+
     @model_validator(mode="after")
     def _refuse_unsafe(self) -> Self:
         if self.mode == "local":

@@ -38,25 +38,38 @@ class Catalogue:
         return set(self._sentences[locale])
 
     def fields(self, key: str, locale: str) -> set[str]:
-        """The parameters that a sentence names."""
-        return {name for _, name, _, _ in string.Formatter().parse(self._sentences[locale][key]) if name}
+        """The parameters that a sentence names. Raises ValueError for one that names them otherwise than ``{name}``."""
+        return fields_of(self._sentences[locale][key])
 
     def render(self, key: str, params: Mapping[str, Param] | None = None, locale: str = "en") -> str:
         """The sentence, or the bare key where the catalogue has none: a missing sentence must not hide a verdict."""
         sentence = self._sentences.get(locale, self._sentences["en"]).get(key)
         if sentence is None:
             return key
-        return _Lenient().vformat(sentence, (), dict(params or {}))
+        return "".join(
+            text if name is None else text + _put(name, params or {})
+            for text, name, _, _ in string.Formatter().parse(sentence)
+        )
 
 
-class _Lenient(string.Formatter):
-    """Leaves a parameter that was not given visible as ``{name}``; reaches into no attribute or index; 30.0 is 30."""
+def fields_of(sentence: str) -> set[str]:
+    """The parameters that a sentence names. Raises ValueError for one that names them otherwise than ``{name}``."""
+    fields: set[str] = set()
+    for _, name, form, conversion in string.Formatter().parse(sentence):
+        if name is not None:
+            if form or conversion or not name.isidentifier():
+                raise ValueError("between braces stands a name alone")
+            fields.add(name)
+    return fields
 
-    def get_field(self, field_name: str, args: object, kwargs: Mapping[str, object]) -> tuple[object, str]:  # noqa: ARG002
-        return kwargs.get(field_name, "{" + field_name + "}"), field_name
 
-    def format_field(self, value: object, format_spec: str) -> str:
-        return f"{value:g}" if isinstance(value, float) else str(super().format_field(value, format_spec))
+def _put(name: str, params: Mapping[str, Param]) -> str:
+    """A parameter as it stands in a sentence: 30.0 is 30, and one that was not given stays visible as ``{name}``.
+
+    How a sentence wants it written is not asked: a width of a billion would be that long.
+    """
+    value = params.get(name, f"{{{name}}}")
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def flatten(text: str) -> dict[str, str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import string
 import tomllib
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from graders.catalogue import LOCALES, flatten, judge_catalogue
+from graders.catalogue import LOCALES, fields_of, flatten, judge_catalogue
 from graders.corpus import CorpusError, Example, parse_header, require_folder
 from graders.limits import SOURCE_BYTES
 from graders.manifest import FORMAT, Manifest, ManifestError, ManifestProblem, ProblemKind, parse_manifest
@@ -140,20 +139,22 @@ def _sentence_findings(package: Package, sentences: dict[str, dict[str, str]]) -
             yield Finding.of(FindingCode.SENTENCE_MISSING, file=file, key=key)
     own = judge_catalogue().keys("en")
     for key in sorted(known):
-        yield from _sentence(package, key, [sentences[locale][key] for locale in LOCALES if key in sentences[locale]])
+        yield from _sentence(package, key, {locale: read[key] for locale, read in sentences.items() if key in read})
         if key in own:
             yield Finding.of(FindingCode.SENTENCE_TAKEN, file=_path(package, "sentences.en.toml"), key=key)
 
 
-def _sentence(package: Package, key: str, versions: list[str]) -> Iterator[Finding]:
-    file = _path(package, "sentences.zh.toml")
-    try:
-        fields = [{name for _, name, _, _ in string.Formatter().parse(text) if name} for text in versions]
-    except ValueError as error:
-        yield Finding.of(FindingCode.SENTENCE_UNREADABLE, file=file, key=key, reason=str(error))
-        return
-    if any(named != fields[0] for named in fields):
-        yield Finding.of(FindingCode.SENTENCE_FIELDS, file=file, key=key)
+def _sentence(package: Package, key: str, versions: dict[str, str]) -> Iterator[Finding]:
+    fields, unreadable = [], False
+    for locale, text in versions.items():
+        try:
+            fields.append(fields_of(text))
+        except ValueError as error:
+            unreadable = True
+            file = _path(package, f"sentences.{locale}.toml")
+            yield Finding.of(FindingCode.SENTENCE_UNREADABLE, file=file, key=key, reason=str(error))
+    if not unreadable and any(named != fields[0] for named in fields):
+        yield Finding.of(FindingCode.SENTENCE_FIELDS, file=_path(package, "sentences.zh.toml"), key=key)
 
 
 def _statements(package: Package, manifest: Manifest) -> Iterator[Finding]:

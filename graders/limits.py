@@ -15,7 +15,7 @@ PACKAGE_BYTES = 8 * 1024 * 1024
 class Limits(BaseModel):
     """The limits one grading runs under."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     case_s: float = Field(10.0, gt=0, description="One case, by the judge's wall clock.")
     compile_s: float = Field(60.0, gt=0, description="Import, compile and autotune, apart from the cases.")
@@ -43,7 +43,7 @@ class Limits(BaseModel):
 class LimitsOverride(BaseModel):
     """The limits a drill sets for one lane; what is absent keeps its default."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     case_s: float | None = Field(None, gt=0)
     compile_s: float | None = Field(None, gt=0)

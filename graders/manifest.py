@@ -25,6 +25,7 @@ MOST_PROBLEMS = 100
 
 _SHOWN_CHARACTERS = 200
 
+Points = Annotated[float, Field(gt=0, le=10_000)]
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$", max_length=64)]
 
 
@@ -65,7 +66,7 @@ class ManifestError(ValueError):
 class _Table(BaseModel):
     """A table of drill.toml: what nobody reads is refused, so that a misspelt key cannot go unnoticed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Localised(_Table):
@@ -119,7 +120,7 @@ class Category(_Table):
     """A group of hidden tests that share points and visibility."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)
-    points: float = Field(gt=0, description="Shared equally by its tests.")
+    points: Points = Field(description="Shared equally by its tests.")
     visibility: Visibility = Field(description="What students are told of its tests.")
     title: Localised
 
@@ -127,7 +128,7 @@ class Category(_Table):
 class PerformancePart(_Table):
     """Points for speed, measured on a GPU at the shapes of ``performance.py``."""
 
-    points: float = Field(gt=0)
+    points: Points
 
 
 class LimitsTable(_Table):

@@ -56,18 +56,19 @@ def identify(session: Session, *, authorization: str | None, cookie: str | None,
     """
     if authorization is not None:
         scheme, _, secret = authorization.partition(" ")
-        return principal_of_token(session, secret.strip() if scheme.lower() == "bearer" else "")
+        if scheme.lower() != "bearer":
+            raise _unknown_token()
+        return principal_of_token(session, secret.strip())
     signed_in = principal_of_cookie(session, cookie) if cookie else None
     return signed_in or (local_principal(session) if local else None)
 
 
 def principal_of_token(session: Session, secret: str) -> Principal:
-    """Who a bearer token belongs to. Raises Problem(not-signed-in)."""
-    token = session.scalars(
-        select(Token).where(Token.sha256 == sha256(secret)).options(joinedload(Token.user))
-    ).one_or_none()
+    """Who a bearer token belongs to. Raises Problem(not-signed-in), for an empty one whatever is stored."""
+    query = select(Token).where(Token.sha256 == sha256(secret)).options(joinedload(Token.user))
+    token = session.scalars(query).one_or_none() if secret else None
     if token is None:
-        raise Problem("not-signed-in", "This token is not known (any more).", headers={"WWW-Authenticate": "Bearer"})
+        raise _unknown_token()
     return _principal(token.user, Via.TOKEN)
 
 
@@ -132,6 +133,10 @@ def _ensure_user(session: Session, name: str) -> User:
     except IntegrityError:
         return session.scalars(locked).one()
     return user
+
+
+def _unknown_token() -> Problem:
+    return Problem("not-signed-in", "This token is not known (any more).", headers={"WWW-Authenticate": "Bearer"})
 
 
 def _principal(user: User, via: Via) -> Principal:

@@ -14,6 +14,13 @@ from app.access.service import identify
 from app.errors import PROBLEMS, Problem
 from app.resources import Resources
 
+_READERS = 10
+"""Requests that read at the same moment: fewer than the engine has connections.
+
+FastAPI closes a session after it has made the answer's JSON, for which it needs a thread. If requests in that state
+held all connections, the threads would wait for a connection and the requests for a thread.
+"""
+
 
 def get_resources(request: Request) -> Resources:
     return cast("Resources", request.app.state.resources)
@@ -45,15 +52,8 @@ def open_reading(resources: AppResources) -> Iterator[Session]:
         yield session
 
 
-def open_writing(resources: AppResources) -> Iterator[Session]:
-    with resources.store.transaction() as session:
-        yield session
-
-
 MaybeCaller = Annotated[Principal | None, Depends(find_caller)]
 Caller = Annotated[Principal, Depends(require_caller)]
 
-# With the default scope, the code after ``yield`` runs when the answer is already sent: a commit that
-# fails would go with a 200, and a stream would keep its session open.
-Reading = Annotated[Session, Depends(open_reading, scope="function")]
-Writing = Annotated[Session, Depends(open_writing, scope="function")]
+# With the default scope, a stream would keep its session open. Routes that write open their transaction themselves.
+Reading = Annotated[Session, Depends(open_reading, scope="function", max_concurrency=_READERS)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -18,6 +19,7 @@ from app.api.problems import problem_response
 from app.errors import PROBLEMS, Problem
 from app.settings import Settings, is_loopback
 
+_UTF8 = {b"utf-8", b"utf8"}
 _SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "TRACE"}
 
 
@@ -30,7 +32,8 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            refusal = _unusable(scope) or self._refusal(scope["method"], Headers(scope=scope))
+            headers = Headers(scope=scope)
+            refusal = _unusable(scope, headers) or self._refusal(scope["method"], headers)
             if refusal is not None:
                 await problem_response(refusal)(scope, receive, send)
                 return
@@ -39,7 +42,7 @@ class Guard:
     def _refusal(self, method: str, headers: Headers) -> Problem | None:
         if self._local and not is_loopback(_host_name(headers.get("host", ""))):
             return Problem("wrong-host", PROBLEMS["wrong-host"].help)
-        if method in _SAFE_METHODS or "authorization" in headers:
+        if method in _SAFE_METHODS or headers.get("authorization", "").lower().startswith("bearer "):
             return None
         ours = _from_our_pages(headers)
         if ours or (ours is None and not self._local and f"{COOKIE}=" not in headers.get("cookie", "")):
@@ -47,10 +50,17 @@ class Guard:
         return Problem("cross-origin", PROBLEMS["cross-origin"].help)
 
 
-def _unusable(scope: Scope) -> Problem | None:
-    """A NUL character names nothing: SQLite would look it up in vain, PostgreSQL would not even look."""
+def _unusable(scope: Scope, headers: Headers) -> Problem | None:
+    """A NUL character names nothing: SQLite would look it up in vain, PostgreSQL would not even look.
+
+    A form's encoding is named by its sender, and Starlette would decode with whatever codec has that name: some take a
+    time that grows with the square of the length.
+    """
     if "\0" in scope["path"] or b"%00" in scope["query_string"]:
         return Problem("bad-request", "An address has no NUL character.")
+    kind, options = parse_options_header(headers.get("content-type"))
+    if kind == b"multipart/form-data" and options.get(b"charset", b"utf-8").lower() not in _UTF8:
+        return Problem("unsupported-media-type", "A form's text is UTF-8.")
     return None
 
 

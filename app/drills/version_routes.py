@@ -10,7 +10,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from sqlalchemy.orm import Session
 
 from app.access.principals import Principal
-from app.api.dependencies import AppResources, Caller, Reading, Writing
+from app.api.dependencies import AppResources, Caller, Reading
 from app.drills import service, versions
 from app.drills.changes import VersionChanges, changes
 from app.drills.following import follow
@@ -66,33 +66,37 @@ def read_version(slug: str, number: Number, caller: Caller, session: Reading, re
 
 
 @router.post("/{slug}/versions/{version}/publish")
-def publish_version(slug: str, number: Number, caller: Caller, session: Writing) -> VersionOut:
+def publish_version(slug: str, number: Number, caller: Caller, resources: AppResources) -> VersionOut:
     """Offer a valid or a retired version to students (the drill's owner and administrators).
 
     Students get the newest published one.
     """
-    versions.publish(session, caller, slug, number)
-    return _in_full(session, caller, slug, number)
+    with resources.store.transaction() as session:
+        versions.publish(session, caller, slug, number)
+        return _in_full(session, caller, slug, number)
 
 
 @router.post("/{slug}/versions/{version}/retire")
-def retire_version(slug: str, number: Number, caller: Caller, session: Writing) -> VersionOut:
+def retire_version(slug: str, number: Number, caller: Caller, resources: AppResources) -> VersionOut:
     """Offer a published version no longer (the drill's owner and administrators).
 
     An earlier one that is published takes its place. What was submitted for it is still graded with it.
     """
-    versions.retire(session, caller, slug, number)
-    return _in_full(session, caller, slug, number)
+    with resources.store.transaction() as session:
+        versions.retire(session, caller, slug, number)
+        return _in_full(session, caller, slug, number)
 
 
 @router.post("/{slug}/versions/{version}/validate", status_code=_ACCEPTED)
 def validate_version(
-    slug: str, number: Number, caller: Caller, session: Writing, resources: AppResources, background: BackgroundTasks
+    slug: str, number: Number, caller: Caller, resources: AppResources, background: BackgroundTasks
 ) -> VersionOut:
     """Validate a valid or an invalid version again (the drill's owner and administrators)."""
-    validation_id = versions.validate_again(session, caller, slug, number)
+    with resources.store.transaction() as session:
+        validation_id = versions.validate_again(session, caller, slug, number)
+        shown = _in_full(session, caller, slug, number)
     background.add_task(resources.dispatcher.dispatch, validation_id, VALIDATION)
-    return _in_full(session, caller, slug, number)
+    return shown
 
 
 @router.get("/{slug}/versions/{version}/diff/{other}")

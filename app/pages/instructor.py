@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, BackgroundTasks, Depends, Path, Query, Request, Response
+from sqlalchemy.orm import Session
 
 from app.access.principals import Principal, Role
-from app.api.dependencies import AppResources, Reading, Writing
+from app.api.dependencies import AppResources, Reading
 from app.drills import service as drills
 from app.drills import versions
 from app.drills.changes import changes
@@ -23,6 +24,7 @@ from app.pages.addresses import see_other
 from app.pages.rendering import AnyPage, Page, Reader
 from app.pages.texts import Speaker
 from app.queue.work import VALIDATION
+from app.store.engine import Store
 from app.store.models import VersionState
 from app.validations.outcomes import ValidationState
 from graders.validation import Severity
@@ -155,30 +157,27 @@ def preview(
 
 
 @router.post("/drills/{slug}/versions/{number}/publish")
-def publish(slug: str, number: Number, reader: Instructor, session: Writing) -> Response:
+def publish(slug: str, number: Number, reader: Instructor, resources: AppResources) -> Response:
     """Offer it to students; the page that follows shows how it stands, whatever it was before."""
-    _if_it_stands_so(lambda: versions.publish(session, reader, slug, number))
+    _if_it_stands_so(resources.store, lambda session: versions.publish(session, reader, slug, number))
     return see_other(_address(slug, number))
 
 
 @router.post("/drills/{slug}/versions/{number}/retire")
-def retire(slug: str, number: Number, reader: Instructor, session: Writing) -> Response:
+def retire(slug: str, number: Number, reader: Instructor, resources: AppResources) -> Response:
     """Offer it no longer."""
-    _if_it_stands_so(lambda: versions.retire(session, reader, slug, number))
+    _if_it_stands_so(resources.store, lambda session: versions.retire(session, reader, slug, number))
     return see_other(_address(slug, number))
 
 
 @router.post("/drills/{slug}/versions/{number}/validate")
 def validate(
-    slug: str,
-    number: Number,
-    reader: Instructor,
-    session: Writing,
-    resources: AppResources,
-    background: BackgroundTasks,
+    slug: str, number: Number, reader: Instructor, resources: AppResources, background: BackgroundTasks
 ) -> Response:
     """Validate it again."""
-    validation_id = _if_it_stands_so(lambda: versions.validate_again(session, reader, slug, number))
+    validation_id = _if_it_stands_so(
+        resources.store, lambda session: versions.validate_again(session, reader, slug, number)
+    )
     if validation_id is not None:
         background.add_task(resources.dispatcher.dispatch, validation_id, VALIDATION)
     return see_other(_address(slug, number))
@@ -208,10 +207,11 @@ def _actions(view: VersionView) -> list[str]:
     }[view.state]
 
 
-def _if_it_stands_so(change: Callable[[], T]) -> T | None:
+def _if_it_stands_so(store: Store, change: Callable[[Session], T]) -> T | None:
     """Make a change, unless the version is in another state by now: then its page says so."""
     try:
-        return change()
+        with store.transaction() as session:
+            return change(session)
     except Problem as problem:
         if problem.type.slug != "wrong-version-state":
             raise

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form, Request, Response
 
 from app.access import service as access
 from app.access.cookie import COOKIE, clear_session_cookie, set_session_cookie
-from app.api.dependencies import AppResources, Writing
+from app.api.dependencies import AppResources
 from app.errors import Problem
 from app.pages.addresses import HOME, local_path, see_other
 from app.pages.rendering import AnyPage
@@ -26,7 +26,6 @@ def show_login(page: AnyPage, next: str = HOME) -> Response:
 def sign_in(
     request: Request,
     page: AnyPage,
-    session: Writing,
     resources: AppResources,
     token: Annotated[str, Form()] = "",
     next: Annotated[str, Form()] = HOME,
@@ -34,7 +33,8 @@ def sign_in(
     """Exchange a token for a session of this browser."""
     days = resources.settings.session_days
     try:
-        value = access.sign_in(session, token.strip(), days=days)
+        with resources.store.transaction() as session:
+            value = access.sign_in(session, token.strip(), days=days)
     except Problem as problem:
         error = page.text("login.unknown")
         return page.render(
@@ -46,9 +46,10 @@ def sign_in(
 
 
 @router.post("/logout")
-def sign_out(request: Request, session: Writing) -> Response:
+def sign_out(request: Request, resources: AppResources) -> Response:
     """End this browser's session."""
-    access.sign_out(session, request.cookies.get(COOKIE, ""))
+    with resources.store.transaction() as session:
+        access.sign_out(session, request.cookies.get(COOKIE, ""))
     response = see_other(HOME)
     clear_session_cookie(response)
     return response

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, BackgroundTasks, Query, Response
 
-from app.api.dependencies import AppResources, Reading, Writing
+from app.api.dependencies import AppResources, Reading
 from app.drills import service as drills
 from app.errors import Problem
 from app.pages.addresses import see_other
@@ -97,15 +97,12 @@ def show_changes(submission_id: str, page: AnyPage, reader: Reader, session: Rea
 
 @router.post("/submissions/{submission_id}/cancel")
 def cancel_submission(
-    submission_id: str,
-    reader: Reader,
-    session: Writing,
-    resources: AppResources,
-    background: BackgroundTasks,
+    submission_id: str, reader: Reader, resources: AppResources, background: BackgroundTasks
 ) -> Response:
     """Cancel, and show the submission: if it was done before, the page says so."""
     try:
-        service.request_cancel(session, views.readable(session, reader, submission_id))
+        with resources.store.transaction() as session:
+            service.request_cancel(session, views.readable(session, reader, submission_id))
     except Problem as problem:
         if problem.type.slug != "already-finished":
             raise

@@ -10,7 +10,7 @@ from fastapi import APIRouter, BackgroundTasks, Depends, Header, Query, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.access.principals import Principal
-from app.api.dependencies import AppResources, Caller, Reading, Writing
+from app.api.dependencies import AppResources, Caller, Reading
 from app.queue.following import LAST_NUMBER, resumed
 from app.submissions import service, views
 from app.submissions.following import follow
@@ -82,12 +82,14 @@ def read_submission(submission_id: str, caller: Caller, session: Reading, respon
 
 @router.post("/{submission_id}/cancel", status_code=_ACCEPTED)
 def cancel_submission(
-    submission_id: str, caller: Caller, session: Writing, resources: AppResources, background: BackgroundTasks
+    submission_id: str, caller: Caller, resources: AppResources, background: BackgroundTasks
 ) -> SubmissionAccepted:
     """Cancel a submission: at once while it is queued, else as soon as its worker has noticed."""
-    service.request_cancel(session, views.readable(session, caller, submission_id))
+    with resources.store.transaction() as session:
+        service.request_cancel(session, views.readable(session, caller, submission_id))
+        accepted = SubmissionAccepted.of(views.view(session, caller, submission_id))
     background.add_task(resources.wakeups.publish, submission_id)
-    return SubmissionAccepted.of(views.view(session, caller, submission_id))
+    return accepted
 
 
 def require_readable(submission_id: str, caller: Caller, session: Reading) -> Principal:

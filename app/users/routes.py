@@ -6,7 +6,7 @@ from fastapi import APIRouter, status
 
 from app.access import service as access
 from app.access.principals import Role
-from app.api.dependencies import Caller, Reading, Writing
+from app.api.dependencies import AppResources, Caller, Reading
 from app.store.models import Token
 from app.users.schemas import Me, NewToken, NewUser, TokenList, TokenOrder, TokenOut, UserOrder
 from app.users.service import create_user
@@ -21,10 +21,11 @@ def who_am_i(caller: Caller) -> Me:
 
 
 @router.post("/users", status_code=status.HTTP_201_CREATED)
-def add_user(order: UserOrder, caller: Caller, session: Writing) -> NewUser:
+def add_user(order: UserOrder, caller: Caller, resources: AppResources) -> NewUser:
     """Make an account (administrators). The answer holds its first token, which is shown only here."""
     caller.require(Role.ADMIN)
-    user, token, secret = create_user(session, order.name, order.role)
+    with resources.store.transaction() as session:
+        user, token, secret = create_user(session, order.name, order.role)
     return NewUser(
         id=user.id, name=user.name, role=Role(user.role), created_at=user.created_at, token=_shown(token, secret)
     )
@@ -37,15 +38,17 @@ def list_tokens(caller: Caller, session: Reading) -> TokenList:
 
 
 @router.post("/tokens", status_code=status.HTTP_201_CREATED)
-def add_token(order: TokenOrder, caller: Caller, session: Writing) -> NewToken:
+def add_token(order: TokenOrder, caller: Caller, resources: AppResources) -> NewToken:
     """Make a token for oneself. Its text is shown only here."""
-    return _shown(*access.issue_token(session, caller.user_id, order.name))
+    with resources.store.transaction() as session:
+        return _shown(*access.issue_token(session, caller.user_id, order.name))
 
 
 @router.delete("/tokens/{token_id}", status_code=status.HTTP_204_NO_CONTENT)
-def delete_token(token_id: str, caller: Caller, session: Writing) -> None:
+def delete_token(token_id: str, caller: Caller, resources: AppResources) -> None:
     """End one of one's own tokens, and the browser sessions that were made from it."""
-    access.revoke_token(session, caller.user_id, token_id)
+    with resources.store.transaction() as session:
+        access.revoke_token(session, caller.user_id, token_id)
 
 
 def _shown(token: Token, secret: str) -> NewToken:

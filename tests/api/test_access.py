@@ -82,6 +82,21 @@ def test_a_bad_token_is_refused_in_every_mode(local: TestClient, server: TestCli
         assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
+@pytest.mark.parametrize("authorization", ["Bearer ", "Basic YTpi", "Basic", "wrong", ""])
+def test_an_empty_token_is_nobodys_even_where_one_is_stored(server: TestClient, authorization: str) -> None:
+    with resources_of(server).store.transaction() as session:
+        access.ensure_admin_token(session, "")
+    assert server.get("/api/v1/me", headers={"Authorization": authorization}).status_code == 401
+    assert server.post("/login", data={"token": " "}).status_code == 401
+
+
+@pytest.mark.parametrize("authorization", ["Basic YTpi", "", "Bearer"])
+def test_what_a_browser_may_add_by_itself_proves_no_origin(local: TestClient, authorization: str) -> None:
+    headers = {"Sec-Fetch-Site": "cross-site", "Authorization": authorization}
+    answer = local.post("/api/v1/submissions", json=ORDER, headers=headers)
+    assert (answer.status_code, answer.json()["type"]) == (403, "/problems/cross-origin")
+
+
 @pytest.mark.parametrize("path", ["/me", "/drills", "/drills/toy", "/submissions", "/submissions/x", "/tokens"])
 def test_server_mode_wants_to_know_who_asks(server: TestClient, path: str) -> None:
     assert server.get(f"/api/v1{path}").status_code == 401

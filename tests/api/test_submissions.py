@@ -124,6 +124,16 @@ def test_other_bodies_are_refused(local: TestClient) -> None:
     assert local.post(PATH, content=b"x", headers=malformed).status_code == 400
 
 
+@pytest.mark.parametrize(("charset", "status"), [("UTF-8", 202), ('"utf8"', 202), ("punycode", 415), ("latin-1", 415)])
+def test_the_sender_of_a_form_does_not_choose_the_codec(local: TestClient, charset: str, status: int) -> None:
+    fields = {"drill": "toy", "source": "x = 1"}
+    body = "".join(f'--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{fields[name]}\r\n' for name in fields)
+    headers = {"Content-Type": f"multipart/form-data; boundary=b; charset={charset}"}
+    answers = [local.post(path, content=f"{body}--b--\r\n", headers=headers) for path in (PATH, "/login")]
+    assert answers[0].status_code == status
+    assert (answers[1].status_code == 415) is (status == 415)
+
+
 def test_an_unknown_drill_is_not_found(local: TestClient) -> None:
     answer = local.post(PATH, json={"drill": "nope", "source": "x"})
     assert (answer.status_code, answer.json()["type"]) == (404, "/problems/unknown-drill")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from pydantic import ValidationError
@@ -44,7 +45,13 @@ def test_local_mode_binds_loopback_only(host: str) -> None:
     assert Settings(mode="server", host=host).host == host
 
 
-@pytest.mark.parametrize("token", ["", "changeme", "short", "a" * 40, "changeme-changeme-changeme-123"])
+@pytest.mark.parametrize("mode", ["local", "server"])
+@pytest.mark.parametrize("token", ["", "  "])
+def test_an_empty_token_is_none(mode: Literal["local", "server"], token: str) -> None:
+    assert Settings(mode=mode, admin_token=token).admin_token is None
+
+
+@pytest.mark.parametrize("token", ["changeme", "short", "a" * 40, "changeme-changeme-changeme-123"])
 def test_server_mode_refuses_a_guessable_token(token: str) -> None:
     with pytest.raises(ValidationError, match="WARPGRADE_ADMIN_TOKEN"):
         Settings(mode="server", admin_token=token)

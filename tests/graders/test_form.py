@@ -107,6 +107,11 @@ def test_a_drill_cannot_take_the_place_of_a_module_of_ours():
         ),
         (CHINESE, "{count}", "{counted}", FindingCode.SENTENCE_FIELDS, "evidence"),
         (CHINESE, "请对 tl.abs(x) 求和。", "请对 {tl.abs(x) 求和。", FindingCode.SENTENCE_UNREADABLE, "hint"),
+        (CHINESE, "{count}", "{count:zz}", FindingCode.SENTENCE_UNREADABLE, "evidence"),
+        (ENGLISH, "{count}", "{count:>999999999}", FindingCode.SENTENCE_UNREADABLE, "evidence"),
+        (ENGLISH, "{count}", "{count!r}", FindingCode.SENTENCE_UNREADABLE, "evidence"),
+        (ENGLISH, "{count}", "{}", FindingCode.SENTENCE_UNREADABLE, "evidence"),
+        (CHINESE, "{count}", "{count[0]}", FindingCode.SENTENCE_UNREADABLE, "evidence"),
         (CHINESE, "[misconception.zero_row]", "[misconception.zero_row", FindingCode.TOML_SYNTAX, None),
     ],
 )

@@ -61,6 +61,15 @@ def test_a_parameter_cannot_reach_into_an_object():
     assert catalogue.render("a.b", {"x": 1}) == "{x.__class__}"
 
 
+@pytest.mark.parametrize("form", ["{x:zz}", "{x:>999999999}", "{x!r}", "{x:{x:{x}}}"])
+def test_how_a_sentence_wants_a_parameter_written_is_not_asked(form: str):
+    """Drills that were let in before such sentences were refused are still told of."""
+    catalogue = Catalogue({locale: {"a.b": f"{form}, {{{{y}}}}"} for locale in LOCALES})
+    assert catalogue.render("a.b", {"x": "1"}) == "1, {y}"
+    with pytest.raises(ValueError, match="a name alone"):
+        catalogue.fields("a.b", "en")
+
+
 def test_a_drill_cannot_replace_a_sentence_of_the_judge():
     files = dict.fromkeys(LOCALES, '[verdict]\naccepted = "mine"\n[misconception.mine]\ntitle = "t"')
     extended = CATALOGUE.extended(files)
