@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
-from pydantic import ValidationError
 
 from app.access.principals import Role
 from app.errors import Problem
 from app.serve import CannotServe
 from app.serve import serve as run_service
-from app.settings import Settings
-from app.setup import prepare
+from app.settings import Misconfigured, Settings, read_settings
+from app.setup import CannotPrepare, prepare
 from app.store.engine import Store
 from app.users.service import create_user
 from graders.manifest import manifest_schema
@@ -36,6 +36,14 @@ def serve() -> None:
         raise typer.Exit(run_service(_settings()))
     except CannotServe as error:
         _fail(str(error))
+
+
+@cli.command()
+def migrate() -> None:
+    """Bring the database to this version: its schema, the built-in drills, the administrator's token."""
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    _prepare(_settings())
+    print("the database is up to date")
 
 
 @cli.command()
@@ -91,7 +99,7 @@ def add_user(
 ) -> None:
     """Make an account and print its token, which is shown only once."""
     settings = _settings()
-    prepare(settings)
+    _prepare(settings)
     store = Store(settings.database)
     try:
         with store.transaction() as session:
@@ -111,14 +119,16 @@ def main() -> None:
 def _settings() -> Settings:
     """From the environment; what cannot be used ends the program with a line each."""
     try:
-        return Settings()
-    except ValidationError as error:
-        _fail("\n".join(_sentence(item["loc"], item["msg"]) for item in error.errors()))
+        return read_settings()
+    except Misconfigured as error:
+        _fail(str(error))
 
 
-def _sentence(location: tuple[int | str, ...], message: str) -> str:
-    text = message.removeprefix("Value error, ")
-    return f"{'_'.join(str(part) for part in location)}: {text}" if location else text
+def _prepare(settings: Settings) -> None:
+    try:
+        prepare(settings)
+    except CannotPrepare as error:
+        _fail(str(error))
 
 
 def _become(module: str, *arguments: str) -> NoReturn:

@@ -20,7 +20,7 @@ from app.main import create_app
 from app.queue.broker import BrokerError, broker_log, connect, is_up, server_command
 from app.resources import Resources
 from app.settings import Settings
-from app.setup import prepare
+from app.setup import CannotPrepare, prepare
 from app.supervise import Child, Supervisor
 
 _STREAM_GRACE_S = 2  # uvicorn would wait for open streams for ever
@@ -43,7 +43,7 @@ def serve(settings: Settings) -> int:
                 if settings.broker_url is None and not is_up(connect(settings)):
                     raise CannotServe(f"the broker did not start; {broker_log(settings)} says why")
                 return _run(settings, listener)
-    except BrokerError as error:
+    except (BrokerError, CannotPrepare) as error:
         raise CannotServe(str(error)) from error
     except (KeyboardInterrupt, _Leave):
         return 0
@@ -75,6 +75,7 @@ def _run(settings: Settings, listener: socket.socket) -> int:
         server_header=False,
         lifespan="on",
         timeout_graceful_shutdown=_STREAM_GRACE_S,
+        forwarded_allow_ips=list(settings.trusted_proxies),
     )
     server = _Server(config)
     _welcome(settings, listener)
@@ -84,7 +85,7 @@ def _run(settings: Settings, listener: socket.socket) -> int:
 
 def _children(settings: Settings) -> list[Child]:
     """The broker, unless the operator has one; the worker, which in server mode is started by itself."""
-    environment = {name: value for name, value in os.environ.items() if name != "WARPGRADE_ADMIN_TOKEN"}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("WARPGRADE_")}
     children = []
     if settings.broker_url is None:
         client = connect(settings)
