@@ -14,6 +14,7 @@ from app.secret_files import SecretFiles, UnreadableSecret
 from graders.limits import Limits
 
 _PLACEHOLDERS = {"", "admin", "change-me", "changeme", "default", "password", "postgres", "secret", "warpgrade"}
+_DATABASES = {"postgresql", "postgresql+psycopg", "sqlite"}
 _TOKEN_CHARACTERS = 24
 _TOKEN_DISTINCT = 8
 
@@ -46,7 +47,9 @@ class Settings(BaseSettings):
     data: Path = Field(Path("var"), description="Where the database, the broker and the lock live.")
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=0, le=65535, validation_alias=AliasChoices("WARPGRADE_PORT", "PORT"))
-    database_url: str | None = Field(None, description="SQLAlchemy URL; SQLite in the data directory when absent.")
+    database_url: str | None = Field(
+        None, description="postgresql:// or sqlite:/// URL; SQLite in the data directory when absent."
+    )
     database_password: SecretStr | None = Field(None, description="The password of database_url, if not in it.")
     broker_url: str | None = Field(None, description="Redis URL; a server of our own when absent.")
     broker_password: SecretStr | None = Field(None, description="The password of broker_url, if not in it.")
@@ -112,6 +115,13 @@ class Settings(BaseSettings):
         for proxy in proxies:
             ipaddress.ip_network(proxy)
         return proxies
+
+    @field_validator("database_url")
+    @classmethod
+    def _known_database(cls, url: str | None) -> str | None:
+        if url is None or urlsplit(url).scheme in _DATABASES:
+            return url
+        raise ValueError("WARPGRADE_DATABASE_URL begins with postgresql:// or sqlite:///")
 
     @model_validator(mode="after")
     def _refuse_unsafe(self) -> Self:

@@ -6,19 +6,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.orm import Session, sessionmaker
 
-_BUSY_TIMEOUT_MS = 10_000
+_WAIT_MS = 10_000  # for a lock that another holds
+_IDLE_MS = 60_000  # a transaction whose process is frozen lets its locks go
+_CONNECT_S = 5
+_SILENT_MS = 15_000  # a server that does not acknowledge what was sent is away
 _BEGIN = "sqlite_begin"
+_POSTGRESQL: dict[str, Any] = {
+    "connect_timeout": _CONNECT_S,
+    "tcp_user_timeout": _SILENT_MS,
+    "application_name": "warpgrade",
+    "options": f"-c lock_timeout={_WAIT_MS} -c idle_in_transaction_session_timeout={_IDLE_MS}",
+}
 
 
 def make_engine(url: str) -> Engine:
-    """An engine for ``url``. SQLite runs in WAL mode with foreign keys, waiting for a busy writer."""
-    engine = create_engine(url, pool_pre_ping=not url.startswith("sqlite"))
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
+    """An engine for ``url``. SQLite runs in WAL mode with foreign keys; both wait 10 s for a lock, then fail.
+
+    PostgreSQL's connections are tried before they are used, so that a restarted server costs an error at most.
+    """
+    if make_url(url).get_backend_name() != "sqlite":
+        return create_engine(url, pool_pre_ping=True, connect_args=_POSTGRESQL)
+    engine = create_engine(url)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
@@ -27,8 +40,9 @@ class Store:
 
     def __init__(self, url: str) -> None:
         self.engine = make_engine(url)
-        self._reading = sessionmaker(self.engine, expire_on_commit=False)
-        self._writing = sessionmaker(self.engine.execution_options(**{_BEGIN: "IMMEDIATE"}), expire_on_commit=False)
+        snapshot, writing = _OPTIONS[self.engine.dialect.name]
+        self._reading = sessionmaker(self.engine.execution_options(**snapshot), expire_on_commit=False)
+        self._writing = sessionmaker(self.engine.execution_options(**writing), expire_on_commit=False)
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -40,6 +54,9 @@ class Store:
     def transaction(self) -> Iterator[Session]:
         """A session that commits at the end, or rolls back on an exception. Keep it short.
 
+        On PostgreSQL others write at the same time: what a transaction reads and then relies on it has to lock, or
+        state again as a condition of its UPDATE. Lock with ``key_share=True``, so that foreign keys to the row go on.
+
         On SQLite it takes the write lock with its first statement: a transaction that reads first and
         writes later could otherwise fail at once, without waiting, because its snapshot is stale.
         """
@@ -50,10 +67,17 @@ class Store:
         self.engine.dispose()
 
 
+_OPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "sqlite": ({}, {_BEGIN: "IMMEDIATE"}),
+    "postgresql": ({"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}, {}),
+}
+"""Of each database, what makes a reading session and what makes a writing one."""
+
+
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # the driver's own BEGIN comes too late; _begin_sqlite sends ours
     cursor = connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+    cursor.execute(f"PRAGMA busy_timeout = {_WAIT_MS}")
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = NORMAL")
     cursor.execute("PRAGMA foreign_keys = ON")

@@ -51,9 +51,25 @@ def test_server_mode_refuses_a_guessable_token(token: str) -> None:
 
 
 def test_server_mode_refuses_placeholder_passwords() -> None:
-    for name in ("database_url", "broker_url"):
-        with pytest.raises(ValidationError, match=name.upper()):
-            Settings(mode="server", **{name: "scheme://user:changeme@host/0"})
+    for name, scheme in (("database_url", "postgresql"), ("broker_url", "redis")):
+        with pytest.raises(ValidationError, match=f"{name.upper()} carries a placeholder password"):
+            Settings(mode="server", **{name: f"{scheme}://user:changeme@host/0"})
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://ada@db/warpgrade", "postgresql:///w?host=/run/db", "sqlite:////srv/w.db"]
+)
+def test_the_database_is_postgresql_or_sqlite(url: str) -> None:
+    assert Settings(database_url=url).database == url
+    for other in (
+        "mysql://ada@db/warpgrade",
+        "postgres://ada@db/warpgrade",
+        "postgresql+asyncpg://db/w",
+        "/srv/w.db",
+        "",
+    ):
+        with pytest.raises(ValidationError, match="begins with postgresql:// or sqlite:///"):
+            Settings(database_url=other)
 
 
 def test_loopback_addresses() -> None:
