@@ -24,7 +24,9 @@ class SecretFiles(PydanticBaseSettingsSource):
     """The settings source behind the ``_FILE`` variables. Raises UnreadableSecret."""
 
     def __call__(self) -> dict[str, Any]:
-        fields = ((name, self.get_field_value(field, name)[0]) for name, field in self.settings_cls.model_fields.items())
+        fields = (
+            (name, self.get_field_value(field, name)[0]) for name, field in self.settings_cls.model_fields.items()
+        )
         return {name: value for name, value in fields if value is not None}
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:

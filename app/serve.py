@@ -23,6 +23,7 @@ from app.settings import Settings
 from app.setup import CannotPrepare, prepare
 from app.supervise import Child, Supervisor
 
+_LOCAL_STOP_S = 2  # who presses Ctrl-C does not want to wait for a grading
 _STREAM_GRACE_S = 2  # uvicorn would wait for open streams for ever
 
 
@@ -92,7 +93,8 @@ def _children(settings: Settings) -> list[Child]:
         children.append(Child("broker", server_command(settings), environment, ready=lambda: is_up(client)))
     if settings.mode == "local":
         command = [sys.executable, "-m", "worker.main"]
-        children.append(Child("worker", command, environment | settings.environment()))
+        patience = {"WARPGRADE_STOP_S": str(min(settings.stop_s, _LOCAL_STOP_S))}
+        children.append(Child("worker", command, environment | settings.environment() | patience))
     return children
 
 

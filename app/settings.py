@@ -18,7 +18,6 @@ _DATABASES = {"postgresql", "postgresql+psycopg", "sqlite"}
 _TOKEN_CHARACTERS = 24
 _TOKEN_DISTINCT = 8
 
-
 _Words = Annotated[tuple[str, ...], NoDecode]
 """A list as operators write one: words between commas."""
 
@@ -94,8 +93,8 @@ class Settings(BaseSettings):
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, SecretFiles(settings_cls)
 
@@ -157,6 +156,11 @@ class Settings(BaseSettings):
     def worker_gone_s(self) -> float:
         """A worker silent this long counts as gone: three heartbeats, so that one late beat changes nothing."""
         return 3 * self.heartbeat_s
+
+    @property
+    def worker_sign(self) -> Path:
+        """The file whose age tells when a worker with this data directory last said that it takes work."""
+        return self.data / "worker.alive"
 
     def environment(self) -> dict[str, str]:
         """These settings as a child process reads them. The administrator's token stays here."""

@@ -18,4 +18,4 @@ lock() { # lock FILE OPTION…
 }
 
 lock requirements.lock --extra test --extra lint
-lock requirements.run.lock --constraint requirements.lock
+lock requirements.run.lock --constraint requirements.lock --no-annotate

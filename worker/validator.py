@@ -24,6 +24,7 @@ from app.validations.service import (
     claim,
     finish,
     give_back,
+    hand_on,
     renew,
     tell_stage,
     tell_submission,
@@ -31,6 +32,7 @@ from app.validations.service import (
 from graders.package import Package
 from graders.validation import ValidationReport
 from worker.lease import Lease
+from worker.stopping import Stopping
 from worker.supervisor.supervisor import Cancelled, JudgeFailed
 from worker.validation.engine import Watcher
 
@@ -55,13 +57,24 @@ class Validator:
     """Validates by id. Lives in the process that runs the tasks, next to ``students``, which grades there."""
 
     def __init__(
-        self, store: Store, settings: Settings, wakeups: Wakeups, students: Students, engine: Engine, *, worker_id: str
+        self,
+        store: Store,
+        settings: Settings,
+        wakeups: Wakeups,
+        students: Students,
+        engine: Engine,
+        *,
+        worker_id: str,
+        stopping: Stopping,
     ) -> None:
         self._store, self._settings, self._wakeups = store, settings, wakeups
-        self._students, self._engine, self._worker_id = students, engine, worker_id
+        self._students, self._engine, self._worker_id, self._stopping = students, engine, worker_id, stopping
 
     def validate(self, validation_id: str) -> None:
-        """Claim the validation and end it: with a report, or given back. A message for nothing is dropped."""
+        """Claim the validation and end it: with a report, or given back. A message for nothing is dropped.
+
+        Raises WorkerStops when the worker is to take no more work.
+        """
         self._students.prove()
         with self._store.transaction() as session:
             held = claim(session, validation_id, worker_id=self._worker_id, lease_s=self._settings.lease_s)
@@ -73,7 +86,7 @@ class Validator:
             thread = threading.Thread(target=self._attempt, args=[held, lease], name="validation", daemon=True)
             thread.start()
             while thread.is_alive():
-                if not self._grade_waiting():
+                if self._stopping.told or not self._grade_waiting():
                     thread.join(LOOK_S)
         self._wakeups.publish(held.version_id)
 
@@ -90,8 +103,11 @@ class Validator:
     def _attempt(self, held: Claim, lease: Lease) -> None:
         try:
             report = self._engine(Package.from_zip(held.slug, held.package), _Teller(self, held, lease))
-        except (LeaseLost, Cancelled):
+        except LeaseLost:
             _log.warning("validation %s: attempt %d lost its lease", held.validation_id, held.attempt)
+        except Cancelled:
+            with self._store.transaction() as session:
+                hand_on(session, held)
         except Exception as error:
             # Whatever went wrong is ours: the validation must not hang on it.
             _log.exception("validation %s: attempt %d failed", held.validation_id, held.attempt)
@@ -102,6 +118,11 @@ class Validator:
             with self._store.transaction() as session:
                 if not finish(session, held, report):
                     _log.warning("validation %s: a late result was dropped", held.validation_id)
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the validation is to stop because the worker does."""
+        return self._stopping.overdue
 
     def tell(self, held: Claim, write: Callable[[Session], int]) -> None:
         """Write an event and wake who follows. What cannot be written is not told: the report comes all the same."""
@@ -129,4 +150,4 @@ class _Teller:
         )
 
     def cancelled(self) -> bool:
-        return self._lease.lost
+        return self._lease.lost or self._validator.overdue
