@@ -27,7 +27,10 @@ RUN torch=$(sed -n 's/^torch==//p' requirements.in) \
         cpu) pip install --no-deps ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} "torch==$torch+cpu" ;; \
         cuda) pip install "torch===$torch" ;; \
         *) echo "VARIANT is cpu or cuda, not '$VARIANT'" >&2; exit 1 ;; \
-    esac
+    esac \
+    && cd /opt/warpgrade/lib/python3*/site-packages/torch \
+    && find bin -type f ! -name torch_shm_manager -delete \
+    && rm -rf include test
 COPY pyproject.toml README.md ./
 COPY app app
 COPY worker worker
@@ -74,7 +77,8 @@ RUN apt-get update \
     && echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.conf \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends postgresql-15 \
     && rm -rf /var/lib/apt/lists/* \
-    && install -d -o postgres -g postgres -m 0700 /var/lib/postgresql/data
+    && install -d -o postgres -g postgres -m 0700 /var/lib/postgresql/data \
+    && chmod 1777 /run/postgresql # the mode of the tmpfs that is mounted there
 ENV PATH=/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LANG=C.UTF-8
 COPY containers/postgres.sh /usr/local/bin/serve-postgres
 USER postgres

@@ -127,6 +127,35 @@ def test_settings_that_must_not_start_are_one_clear_line(tmp_path: Path) -> None
     assert answer.stderr.count("\n") == 1
 
 
+def test_migrate_makes_the_database_and_may_be_repeated(tmp_path: Path) -> None:
+    environment = environment_of(tmp_path / "data", WARPGRADE_MODE="server")
+    for _ in range(2):
+        answer = run("migrate", environment=environment)
+        assert (answer.returncode, answer.stdout) == (0, "the database is up to date\n")
+    assert (tmp_path / "data/warpgrade.db").exists()
+
+
+@pytest.mark.parametrize("command", [["migrate"], ["serve"], ["user", "add", "ada", "--role", "student"]])
+def test_a_database_that_is_away_is_one_clear_sentence(tmp_path: Path, command: list[str]) -> None:
+    url = "postgresql://warpgrade@127.0.0.1:1/warpgrade"
+    environment = environment_of(tmp_path, WARPGRADE_MODE="server", WARPGRADE_DATABASE_URL=url)
+    answer = run(*command, environment=environment)
+    assert answer.returncode == 1
+    assert "warpgrade: the database cannot be used: connection" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize("command", ["serve", "worker", "migrate"])
+def test_a_missing_secret_is_one_clear_line(tmp_path: Path, command: str) -> None:
+    missing = tmp_path / "admin_token"
+    environment = environment_of(tmp_path, WARPGRADE_MODE="server", WARPGRADE_ADMIN_TOKEN_FILE=str(missing))
+    answer = run(command, environment=environment)
+    assert answer.returncode == 1
+    said = f"WARPGRADE_ADMIN_TOKEN_FILE names {missing}, which cannot be read: No such file or directory\n"
+    assert answer.stderr.endswith(said)
+    assert answer.stderr.count("\n") == 1
+
+
 def test_user_add_prints_the_token_once(tmp_path: Path) -> None:
     def add() -> subprocess.CompletedProcess[str]:
         return run("user", "add", "ada", "--role", "student", environment=environment_of(tmp_path / "data"))

@@ -137,6 +137,23 @@ def test_a_service_that_is_killed_and_started_again(served: Served, client: Clie
         again.process.wait()
 
 
+def test_a_service_that_is_told_to_stop_hands_its_grading_on(served: Served, client: Client, tmp_path: Path) -> None:
+    right = client.submit(RIGHT)
+    client.wait(right, "testing")
+    served.process.terminate()
+    assert served.process.wait(30) == 0
+    assert "killing it" not in served.output
+    again = Served(tmp_path / "data", **QUICK)
+    second = Client(again.url)
+    try:
+        assert second.wait(right)["verdict"] == "accepted"
+        assert [data for kind, data in second.events(right) if kind == "restarted"] == [{"attempt": 2}]
+    finally:
+        second.close()
+        again.process.kill()
+        again.process.wait()
+
+
 def test_cancelling_while_it_runs(client: Client) -> None:
     endless = client.submit("def softmax(x, out):\n    while True:\n        pass\n")
     right = client.submit(RIGHT)
