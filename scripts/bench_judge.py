@@ -47,7 +47,7 @@ def grade_all(sources: list[Path], gradings: int) -> dict[str, list[tuple[Report
     post = choose_post("gpu", "auto")
     package = Package.from_tree(SLUG)
     archive = package.to_zip()
-    supervisor = Supervisor(Lane.GPU, STANDBY[Lane.GPU], sandboxed=post.sandbox.sandboxed)
+    supervisor = Supervisor(Lane.GPU, STANDBY[Lane.GPU], sandbox=post.sandbox)
     supervisor.warm_up()
 
     def grade(source: Path) -> tuple[Report, float]:

@@ -93,7 +93,7 @@ def _grade(source: str, package: Package, seed: str) -> Report:
         limits=package.manifest.limits_for(lane),
         sandbox=sandbox.name,
     )
-    supervisor = Supervisor(lane, STANDBY[lane], sandboxed=sandbox.sandboxed)
+    supervisor = Supervisor(lane, STANDBY[lane], sandbox=sandbox)
     try:
         supervisor.warm_up()
         return supervisor.grade(job, package.to_zip(), _Progress())

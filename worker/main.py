@@ -37,10 +37,10 @@ from graders.package import Package
 from graders.report import Environment
 from graders.validation import ValidationReport
 from graders.verdict import Lane
-from worker.sandbox.profile import SandboxUnavailable
+from worker.sandbox.tiers import Sandbox
+from worker.sandbox.walls import SandboxUnavailable
 from worker.stopping import Stopping, WorkerStops
 from worker.supervisor.lane import STANDBY, Post, choose_post
-from worker.supervisor.sandbox_choice import SandboxChoice
 from worker.supervisor.supervisor import Supervisor
 from worker.tasks import Grader, Health
 from worker.validation.engine import Validation, Watcher
@@ -100,7 +100,7 @@ class TaskProcess:
         """Die with the parent, whatever happens to it; then warm up."""
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         settings = self._settings
-        self._supervisor = Supervisor(self._lane, STANDBY[self._lane], sandboxed=self._sandbox.sandboxed)
+        self._supervisor = Supervisor(self._lane, STANDBY[self._lane], sandbox=self._sandbox)
         self._supervisor.warm_up()
         store, wakeups = Store(settings.database), Wakeups(connect(settings))
         self._grader = Grader(
@@ -166,6 +166,7 @@ def main() -> int:
     worker_process_init.connect(process.start, weak=False)
     worker_process_shutdown.connect(process.stop, weak=False)
     worker_ready.connect(lambda **_: heart.start(), weak=False)
+    _log.info("worker %s: lane %s, queue %s, sandbox %s", worker_id, lane.value, lane.queue, sandbox.name)
     worker_shutting_down.connect(lambda **_: stopping.tell(), weak=False)
     worker_shutdown.connect(lambda **_: heart.stop(), weak=False)
     celery = make_celery(settings)
@@ -181,7 +182,7 @@ def _run(celery: Celery, lane: Lane, worker_id: str) -> None:
     celery.worker_main(["worker", "--queues", lane.queue, "--hostname", worker_id, *pool, *quiet])
 
 
-def _environment(lane: Lane, sandbox: SandboxChoice) -> Environment:
+def _environment(lane: Lane, sandbox: Sandbox) -> Environment:
     return Environment(
         mode=lane.value,
         python=platform.python_version(),

@@ -46,7 +46,7 @@ def package() -> Package:
 def running(standby: dict[str, int]) -> Iterator[Supervisor]:
     """A supervisor with so many runners on standby."""
     post = choose_post("gpu", "auto")
-    supervisor = Supervisor(Lane.GPU, standby, sandboxed=post.sandbox.sandboxed)
+    supervisor = Supervisor(Lane.GPU, standby, sandbox=post.sandbox)
     try:
         supervisor.warm_up()
         yield supervisor

@@ -176,6 +176,8 @@ class Attendant:
             return Stopped(Verdict.MEMORY_LIMIT, Cause(key="case.device_memory_limit", params={"limit_mib": limit_mib}))
         if ended.reason == "tasks":
             return Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.tasks", params={"limit": self._limits.tasks}))
+        if ended.reason == "scratch":
+            return Stopped(Verdict.RUNTIME_ERROR, Cause(key="case.scratch"))
         return stopped or _vanished(ended.returncode)
 
     def _loaded_runner(self) -> RunnerLink:

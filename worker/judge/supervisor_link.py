@@ -18,7 +18,7 @@ START_WAIT_S = 60.0
 
 @dataclass(frozen=True)
 class Ended:
-    """How a runner ended: ``reason`` is 'memory', 'tasks' or 'device_memory' when it was stopped for that."""
+    """How a runner ended. ``reason`` is 'memory', 'tasks', 'scratch' or 'device_memory' if it was stopped for that."""
 
     reason: str | None
     returncode: int | None

@@ -34,15 +34,26 @@ DENIED = (
     "name_to_handle_at", "open_by_handle_at", "acct", "quotactl", "settimeofday", "clock_settime",
 )  # fmt: skip
 
+DENIED_BESIDE_OTHERS = (
+    # queues and marks that outlive a process, where it has no namespace of its own
+    "mq_open", "fanotify_init",
+)  # fmt: skip
+
 _CLONE_NEWUSER = 0x10000000
 _EXIT_SIGNAL = 0xFF
 _PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_SOCKET_TYPE = 0xF
 _TIOCSTI = 0x5412
 _TIOCLINUX = 0x541C
 
 
-def filter_file() -> int:
-    """A descriptor of the compiled filter (BPF), for ``bwrap --seccomp``; the caller closes it."""
+def filter_file(*, beside_others: bool = False) -> int:
+    """A descriptor of the compiled filter (BPF); the caller closes it.
+
+    ``beside_others`` is for a process without namespaces of its own: it reaches no socket by its name, and cannot hide
+    its memory from whoever counts it.
+    """
     rules = seccomp.SyscallFilter(seccomp.ALLOW)
     denied = seccomp.ERRNO(errno.EPERM)
     for name in DENIED:
@@ -57,12 +68,27 @@ def filter_file() -> int:
     for request in (_TIOCSTI, _TIOCLINUX):
         _add(rules, denied, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
     _add(rules, seccomp.ERRNO(errno.EAFNOSUPPORT), "socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))
+    if beside_others:
+        _add_beside_others(rules, denied)
     with tempfile.TemporaryFile() as file:
         rules.export_bpf(file)
         file.flush()
         descriptor = os.dup(file.fileno())
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
+
+
+def _add_beside_others(rules: Any, denied: Any) -> None:
+    for name in DENIED_BESIDE_OTHERS:
+        _add(rules, denied, name)
+    # A socket's name is not asked about by Landlock, and may be one that nobody protects. Datagrams need no
+    # connection for it; the raw sockets of this family are datagram sockets too.
+    _add(rules, seccomp.ERRNO(errno.ECONNREFUSED), "connect")
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW):
+        for name in ("socket", "socketpair"):
+            datagram = seccomp.Arg(1, seccomp.MASKED_EQ, _SOCKET_TYPE, kind)
+            _add(rules, seccomp.ERRNO(errno.EAFNOSUPPORT), name, datagram)
+    _add(rules, denied, "prctl", seccomp.Arg(0, seccomp.EQ, _PR_SET_DUMPABLE), seccomp.Arg(1, seccomp.NE, 1))
 
 
 def _add(rules: Any, action: Any, name: str, *arguments: Any) -> None:

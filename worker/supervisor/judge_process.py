@@ -11,8 +11,9 @@ from graders.verdict import Lane
 from worker.device_ledger import DeviceLedger
 from worker.protocol.channel import JUDGE_FRAME_BYTES, Channel
 from worker.sandbox.devices import gpu_nodes
-from worker.sandbox.process import SandboxedProcess, start
-from worker.sandbox.profile import Walls
+from worker.sandbox.process import SandboxedProcess
+from worker.sandbox.tiers import Sandbox
+from worker.sandbox.walls import Walls
 
 START_WAIT_S = 60.0
 _ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +27,7 @@ class JudgeProcess:
     ``ledger`` has what it holds on the device.
     """
 
-    def __init__(self, lane: Lane, *, sandboxed: bool, log: int | None = None) -> None:
+    def __init__(self, lane: Lane, *, sandbox: Sandbox, log: int | None = None) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self.ledger = DeviceLedger()
         walls = Walls(
@@ -39,7 +40,7 @@ class JudgeProcess:
         try:
             descriptors = (theirs.fileno(), self.ledger.descriptor)
             program = ["worker.judge", str(descriptors[0]), lane.value, str(descriptors[1])]
-            self.process: SandboxedProcess = start(walls, program, descriptors, output=log, sandboxed=sandboxed)
+            self.process: SandboxedProcess = sandbox.start(walls, program, descriptors, output=log)
         finally:
             theirs.close()
             self.ledger.handed_over()

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from graders.verdict import Lane
 from worker.sandbox.devices import gpu_nodes
-from worker.supervisor.sandbox_choice import SandboxChoice, choose_sandbox
+from worker.sandbox.tiers import Sandbox
+from worker.supervisor.sandbox_choice import choose_sandbox
 
 STANDBY = {Lane.GPU: {"gpu": 2, "reference": 1}, Lane.INTERPRETER: {"interpreter": 1, "compiler": 1}}
 """Runners on standby by lane."""
@@ -19,7 +20,7 @@ class Post:
     """What a worker is: its lane and its sandbox."""
 
     lane: Lane
-    sandbox: SandboxChoice
+    sandbox: Sandbox
 
 
 def choose_post(wanted_lane: str, wanted_sandbox: str) -> Post:

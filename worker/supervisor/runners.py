@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worker.sandbox.devices import gpu_nodes
-from worker.sandbox.process import SandboxedProcess, start
-from worker.sandbox.profile import Walls
+from worker.sandbox.process import SandboxedProcess
+from worker.sandbox.tiers import Sandbox
+from worker.sandbox.walls import Walls
 
 _WORKER = Path(__file__).resolve().parents[1]
 PROGRAMS = {
@@ -50,13 +51,18 @@ class Runner:
     def kill(self) -> None:
         self.process.kill()
 
+    def discard(self) -> None:
+        """End one that nobody was handed."""
+        self.handed_over()
+        self.kill()
+
 
 class RunnerPool:
     """Keeps ``standby`` runners of each kind warm."""
 
-    def __init__(self, standby: dict[str, int], *, sandboxed: bool, scratch_mib: int = 512, tasks: int = 256) -> None:
+    def __init__(self, standby: dict[str, int], *, sandbox: Sandbox, scratch_mib: int = 512, tasks: int = 256) -> None:
         self._wanted = standby
-        self._sandboxed = sandboxed
+        self._sandbox = sandbox
         self._scratch_mib, self._tasks = scratch_mib, tasks
         self._ids = itertools.count(1)
         self._standby: dict[str, list[Runner]] = {kind: [] for kind in standby}
@@ -64,7 +70,12 @@ class RunnerPool:
     def fill(self) -> None:
         """Start what is missing; returns at once, they warm up by themselves."""
         for kind, wanted in self._wanted.items():
-            alive = [runner for runner in self._standby[kind] if runner.process.returncode is None]
+            alive = []
+            for runner in self._standby[kind]:
+                if runner.process.returncode is None:
+                    alive.append(runner)
+                else:
+                    runner.discard()
             self._standby[kind] = alive + [self._start(kind) for _ in range(wanted - len(alive))]
 
     def take(self, kind: str) -> Runner:
@@ -73,7 +84,7 @@ class RunnerPool:
             runner = self._standby[kind].pop(0)
             if runner.process.returncode is None:
                 return runner
-            runner.handed_over()
+            runner.discard()
         return self._start(kind)
 
     def settle(self, timeout_s: float) -> None:
@@ -87,9 +98,7 @@ class RunnerPool:
     def close(self) -> None:
         for runners in self._standby.values():
             while runners:
-                runner = runners.pop()
-                runner.handed_over()
-                runner.kill()
+                runners.pop().discard()
 
     def _start(self, kind: str) -> Runner:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -103,7 +112,7 @@ class RunnerPool:
         )
         try:
             program = ["worker.runner", str(theirs.fileno()), kind]
-            process = start(walls, program, (theirs.fileno(),), output=write_end, sandboxed=self._sandboxed)
+            process = self._sandbox.start(walls, program, (theirs.fileno(),), output=write_end)
         finally:
             theirs.close()
             os.close(write_end)

@@ -4,51 +4,53 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass
 from typing import Any
 
 from worker.job import UNSANDBOXED
 from worker.protocol.channel import RUNNER_FRAME_BYTES, Channel, PeerGone, ProtocolError, from_descriptor
-from worker.sandbox.process import start
-from worker.sandbox.profile import SandboxUnavailable, Walls
+from worker.sandbox import bare
+from worker.sandbox.tiers import TIER_A, TIER_B, Sandbox
+from worker.sandbox.walls import SandboxUnavailable, Walls
 from worker.supervisor.runners import PROGRAMS, RunnerPool
 
 START_WAIT_S = 60.0
-TIER_A = "A"
+OFF = Sandbox(UNSANDBOXED, bare.start)
+
+_ACCEPTED = {"auto": (TIER_A, TIER_B), TIER_A.name: (TIER_A,), TIER_B.name: (TIER_A, TIER_B), "off": (OFF,)}
+"""What may be chosen, the strongest first, for each value of WARPGRADE_SANDBOX: the weakest that is wanted."""
 
 
-@dataclass(frozen=True)
-class SandboxChoice:
-    """What stands between submissions and the machine; ``name`` is in every report."""
+def choose_sandbox(wanted: str, kind: str = "interpreter") -> Sandbox:
+    """The strongest tier that holds here, and none that is weaker than ``wanted``: ``A`` or ``B`` (``auto``).
+    ``off`` does without, for development.
 
-    name: str
-
-    @property
-    def sandboxed(self) -> bool:
-        return self.name != UNSANDBOXED
-
-
-def choose_sandbox(wanted: str, kind: str = "interpreter") -> SandboxChoice:
-    """``auto`` (or ``A``) tries tier A, ``off`` does without, for development.
-
-    Raises SandboxUnavailable, with the reason and the cure, when what is wanted cannot be built.
+    Raises SandboxUnavailable, with the reasons and the cures, when what is wanted cannot be built.
     """
-    if wanted == "off":
-        return SandboxChoice(UNSANDBOXED)
-    if wanted not in ("auto", TIER_A):
-        raise SandboxUnavailable(f"WARPGRADE_SANDBOX is {wanted!r}; it can be 'auto', 'A' or 'off'")
-    _require_walls()
-    _require_kernel(kind)
-    return SandboxChoice(TIER_A)
+    if wanted not in _ACCEPTED:
+        raise SandboxUnavailable(f"WARPGRADE_SANDBOX is {wanted!r}; it can be 'auto', 'A', 'B' or 'off'")
+    reasons = []
+    for sandbox in _ACCEPTED[wanted]:
+        if sandbox is OFF:
+            return sandbox
+        try:
+            _require_walls(sandbox)
+            _require_kernel(sandbox, kind)
+        except SandboxUnavailable as reason:
+            reasons.append(f"tier {sandbox.name} cannot be built here: {reason}. It needs {sandbox.needs}.")
+        else:
+            return sandbox
+    reasons.append("WARPGRADE_SANDBOX=off does without, for development only")
+    raise SandboxUnavailable("\n".join(reasons))
 
 
-def _require_walls() -> None:
+def _require_walls(sandbox: Sandbox) -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     read_end, write_end = os.pipe2(os.O_CLOEXEC)
     walls = Walls(programs=PROGRAMS, environment={})
-    with ours, os.fdopen(read_end, "rb") as output:
+    program = ["worker.runner.probe", str(theirs.fileno())]
+    with ours, os.fdopen(read_end, "rb") as output, _bait():
         try:
-            process = start(walls, ["worker.runner.probe", str(theirs.fileno())], (theirs.fileno(),), output=write_end)
+            process = sandbox.start(walls, program, (theirs.fileno(),), output=write_end)
         finally:
             theirs.close()
             os.close(write_end)
@@ -57,15 +59,23 @@ def _require_walls() -> None:
         except (PeerGone, TimeoutError, ProtocolError) as error:
             process.kill()
             said = output.read(2000).decode("utf-8", "replace").strip()
-            raise SandboxUnavailable(_cure(said or "the sandbox did not start")) from error
+            raise SandboxUnavailable(said or "it did not start") from error
         process.kill()
-    open_walls = [name for name, holds in holding.items() if not holds]
+    open_walls = [name for name, holds in holding.items() if not holds and name not in sandbox.open_walls]
     if open_walls:
-        raise SandboxUnavailable(f"the sandbox started, but does not hold for: {', '.join(open_walls)}")
+        raise SandboxUnavailable(f"it started, but does not hold for: {', '.join(open_walls)}")
 
 
-def _require_kernel(kind: str) -> None:
-    pool = RunnerPool({kind: 0}, sandboxed=True)
+def _bait() -> socket.socket:
+    """A socket that whoever finds it may connect to, for as long as it is open."""
+    bait = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    bait.bind("\0warpgrade-bait-" + os.urandom(8).hex())
+    bait.listen()
+    return bait
+
+
+def _require_kernel(sandbox: Sandbox, kind: str) -> None:
+    pool = RunnerPool({kind: 0}, sandbox=sandbox)
     runner = pool.take(kind)
     channel = from_descriptor(runner.socket, RUNNER_FRAME_BYTES)
     try:
@@ -83,11 +93,3 @@ def _require_kernel(kind: str) -> None:
 def _answer(channel: Channel) -> dict[str, Any]:
     message, _ = channel.receive(START_WAIT_S)
     return message
-
-
-def _cure(said: str) -> str:
-    return (
-        f"tier A (bubblewrap) cannot be built here: {said}. It needs user namespaces (sysctl "
-        "kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0) or root with "
-        "CAP_SYS_ADMIN; WARPGRADE_SANDBOX=off does without, for development only"
-    )

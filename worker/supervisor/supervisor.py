@@ -11,6 +11,7 @@ from graders.report import CaseResult, Report
 from graders.verdict import Lane, State
 from worker.job import Job
 from worker.protocol.channel import PeerGone, ProtocolError
+from worker.sandbox.tiers import Sandbox
 from worker.supervisor.cores import choose_cores, own_threads, pin
 from worker.supervisor.device_lock import LockUnavailable, lock_for
 from worker.supervisor.device_watch import DeviceWatch
@@ -56,11 +57,11 @@ class Listener(Protocol):
 class Supervisor:
     """One judge and a pool of runners for one lane. Use it from the thread that made it, and close it there."""
 
-    def __init__(self, lane: Lane, standby: dict[str, int], *, sandboxed: bool) -> None:
+    def __init__(self, lane: Lane, standby: dict[str, int], *, sandbox: Sandbox) -> None:
         self.lane = lane
-        self._sandboxed = sandboxed
+        self._sandbox = sandbox
         limits = Limits.default(lane)
-        self._pool = RunnerPool(standby, sandboxed=sandboxed, scratch_mib=limits.scratch_mib, tasks=limits.tasks)
+        self._pool = RunnerPool(standby, sandbox=sandbox, scratch_mib=limits.scratch_mib, tasks=limits.tasks)
         device = device_of_gpu() if lane is Lane.GPU else None
         self._watchdog = Watchdog(DeviceWatch(device, sum(standby.values())) if device is not None else None)
         self._lock = lock_for(lane, device)
@@ -152,8 +153,9 @@ class Supervisor:
         """Give a contestant its core, keep the judge and ourselves off it, and let no other runner be starting."""
         self._pool.settle(_SETTLE_S)
         if self._cores is not None:
-            pin([*judge.process.pids(), *own_threads()], self._cores.others)
-            pin(runner.process.pids(), self._cores.contestants)
+            judge.process.pin(self._cores.others)
+            pin(own_threads(), self._cores.others)
+            runner.process.pin(self._cores.contestants)
         judge.channel.send({"type": "runner_pinned"})
 
     def _end(self, judge: JudgeProcess, runner_id: int, *, by_itself: bool) -> None:
@@ -173,7 +175,7 @@ class Supervisor:
     def _ensure_judge(self) -> JudgeProcess:
         if self._judge is None or not self._judge.alive:
             self._drop_judge()
-            self._judge = JudgeProcess(self.lane, sandboxed=self._sandboxed, log=2)
+            self._judge = JudgeProcess(self.lane, sandbox=self._sandbox, log=2)
         return self._judge
 
     def _drop_judge(self) -> None:

@@ -51,7 +51,7 @@ class Watchdog:
     def unwatch(self, runner: Runner) -> str | None:
         """Stop watching; why the watchdog stopped the runner, or None if it did not.
 
-        The reasons: 'memory', 'tasks', 'device_memory'.
+        The reasons: 'memory', 'tasks', 'scratch', 'device_memory'.
         """
         if self._device is not None:
             self._device.unwatch(runner.id)
@@ -87,6 +87,8 @@ class Watchdog:
             item.reason = "tasks"
         elif usage.memory_bytes > item.memory_bytes and item.runner.process.exact_memory_bytes() > item.memory_bytes:
             item.reason = "memory"  # forked processes share their pages: only the exact sum may accuse
+        elif usage.scratch_full:
+            item.reason = "scratch"
         elif self._device is not None and self._device.exceeded(item.runner.id):
             item.reason = "device_memory"
         if item.reason is not None:

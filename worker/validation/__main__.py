@@ -14,7 +14,7 @@ from graders.package import Package, built_in_drills
 from graders.unpack import read_folder, read_zip
 from graders.validation import Finding, Severity, ValidationReport
 from graders.verdict import Lane
-from worker.sandbox.profile import SandboxUnavailable
+from worker.sandbox.walls import SandboxUnavailable
 from worker.supervisor.lane import Post, choose_post
 from worker.supervisor.supervisor import JudgeFailed
 from worker.validation.engine import Validation

@@ -94,7 +94,7 @@ class GradingPool:
     # In each thread
 
     def _run(self) -> None:
-        supervisor = Supervisor(self._post.lane, STANDBY[self._post.lane], sandboxed=self._post.sandbox.sandboxed)
+        supervisor = Supervisor(self._post.lane, STANDBY[self._post.lane], sandbox=self._post.sandbox)
         try:
             supervisor.warm_up()
             for example in self._taken():

@@ -44,7 +44,7 @@ def rehearse(package: Package, post: Post, require_wanted: Callable[[], None], l
 @contextlib.contextmanager
 def _judge(post: Post) -> Iterator[JudgeProcess]:
     """A judge that takes jobs. Raises JudgeFailed when it does not come to that."""
-    judge = JudgeProcess(post.lane, sandboxed=post.sandbox.sandboxed, log=2)
+    judge = JudgeProcess(post.lane, sandbox=post.sandbox, log=2)
     try:
         try:
             judge.wait_ready()

@@ -13,7 +13,7 @@ import pytest
 
 from graders.verdict import Lane
 from tests.nvml import FakeGpu, FakeNvml
-from worker.sandbox.profile import as_root
+from worker.sandbox.tier_a import as_root
 from worker.supervisor.device_lock import DeviceLock, LockUnavailable, NoLock, lock_for, shared_folder
 from worker.supervisor.nvml import open_device
 

@@ -1,0 +1,92 @@
+"""Slots of tier B: two user ids and a folder that one sandbox at a time has.
+
+The folder is in the temporary folder, which has to be the same for all workers of a machine or container::
+
+    warpgrade-slots/60600/program/   links to what is shown of us
+    warpgrade-slots/60600/scratch/   the sandboxed program's own, made by its warden
+    warpgrade-slots/60600.lock       held by whoever uses the slot, and after that by its warden
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker.sandbox.walls import SandboxUnavailable
+
+FIRST_UID, COUNT = 60_600, 290
+"""Ids that neither Debian nor systemd gives to anybody. Rootless engines have none above 65535."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """``uid`` is the sandboxed program's, ``overseer`` nobody's but the warden's while it signals the program.
+    ``lock`` is a descriptor."""
+
+    uid: int
+    lock: int
+    folder: Path
+
+    @property
+    def overseer(self) -> int:
+        return self.uid + 1
+
+    @property
+    def program(self) -> Path:
+        return self.folder / "program"
+
+    @property
+    def scratch(self) -> Path:
+        return self.folder / "scratch"
+
+    def show(self, programs: dict[str, Path]) -> None:
+        """Lay out links to what the sandboxed program may see of us."""
+        shutil.rmtree(self.program, ignore_errors=True)
+        for name, source in programs.items():
+            link = self.program / name
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(source.resolve())
+
+
+def take() -> Slot:
+    """A slot that nobody uses, its folder made. The search begins anywhere: the kernel counts an id's processes over
+    all containers of a host. Raises SandboxUnavailable."""
+    base = _base()
+    first = secrets.randbelow(COUNT)
+    for offset in range(COUNT):
+        uid = FIRST_UID + 2 * ((first + offset) % COUNT)
+        lock = _locked(base / f"{uid}.lock")
+        if lock is not None:
+            folder = base / str(uid)
+            folder.mkdir(exist_ok=True)
+            folder.chmod(0o711)
+            return Slot(uid, lock, folder)
+    raise SandboxUnavailable(f"all {COUNT} slots are in use")
+
+
+def _base() -> Path:
+    """The folder of all slots. Raises SandboxUnavailable when it cannot be ours alone to write."""
+    base = Path(tempfile.gettempdir()) / "warpgrade-slots"
+    try:
+        base.mkdir(mode=0o711, exist_ok=True)
+        found = base.lstat()
+    except OSError as error:
+        raise SandboxUnavailable(f"{base}: {error.strerror}; tier B needs a tmpfs there") from error
+    if base.is_symlink() or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise SandboxUnavailable(f"{base} is somebody else's; remove it, or set TMPDIR to a folder of the worker's")
+    return base
+
+
+def _locked(path: Path) -> int | None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
