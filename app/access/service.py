@@ -7,6 +7,7 @@ import secrets
 from datetime import timedelta
 
 from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
 from app.access.principals import Principal, Role, Via
@@ -119,11 +120,17 @@ def ensure_admin_token(session: Session, secret: str) -> None:
 
 
 def _ensure_user(session: Session, name: str) -> User:
-    user = session.scalars(select(User).where(User.name == name)).one_or_none()
-    if user is None:
-        user = User(name=name, role=Role.ADMIN.value)
-        session.add(user)
-        session.flush()
+    """The user, locked: another process may be at the same."""
+    locked = select(User).where(User.name == name).with_for_update(key_share=True)
+    user = session.scalars(locked).one_or_none()
+    if user is not None:
+        return user
+    try:
+        with session.begin_nested():
+            user = User(name=name, role=Role.ADMIN.value)
+            session.add(user)
+    except IntegrityError:
+        return session.scalars(locked).one()
     return user
 
 

@@ -71,14 +71,14 @@ def retire(session: Session, version: DrillVersion) -> None:
 
 def require_state(session: Session, version: DrillVersion, *states: VersionState) -> None:
     """Lock the version for the rest of the transaction. Raises Problem(wrong-version-state)."""
-    session.refresh(version, with_for_update=True)
+    session.refresh(version, with_for_update={"of": DrillVersion, "key_share": True})
     if version.state not in states:
         raise Problem("wrong-version-state", f"Version {version.number} is {version.state}.")
 
 
 def find_drill(session: Session, slug: str) -> Drill | None:
     """The drill of that slug, locked for the rest of a writing transaction."""
-    return session.scalars(select(Drill).where(Drill.slug == slug).with_for_update()).one_or_none()
+    return session.scalars(select(Drill).where(Drill.slug == slug).with_for_update(key_share=True)).one_or_none()
 
 
 def load_built_in(session: Session) -> None:
@@ -136,13 +136,16 @@ def _published() -> Select[DrillVersion]:
 
 def _new_drill(session: Session, slug: str, owner_id: str | None) -> Drill:
     """A drill of its own, or the one that another process made at the same moment."""
+    drill = Drill(slug=slug, owner_id=owner_id)
     try:
         with session.begin_nested():
-            drill = Drill(slug=slug, owner_id=owner_id)
             session.add(drill)
-            return drill
-    except IntegrityError:
-        return session.scalars(select(Drill).where(Drill.slug == slug)).one()
+    except IntegrityError as error:
+        found = find_drill(session, slug)
+        if found is None:
+            raise error
+        return found
+    return drill
 
 
 def _newest(session: Session, drill: Drill) -> DrillVersion | None:

@@ -130,9 +130,9 @@ def newest_of_each(session: Session, caller: Principal) -> list[VersionView]:
     """The newest version of every drill, whatever its state, by slug. Raises Problem(forbidden)."""
     caller.require(Role.INSTRUCTOR)
     newest: dict[str, DrillVersion] = {}
-    for version in session.scalars(_versions().order_by(Drill.slug, DrillVersion.number.desc())):
-        newest.setdefault(version.drill_id, version)
-    return [_view(session, version) for version in newest.values()]
+    for version in session.scalars(_versions().order_by(DrillVersion.number.desc())):
+        newest.setdefault(version.drill.slug, version)
+    return [_view(session, version) for _, version in sorted(newest.items())]  # by bytes, not in a database's language
 
 
 def may_change(caller: Principal, drill: Drill) -> bool:

@@ -44,14 +44,13 @@ def release(
     Without a ``reason`` nothing went wrong, and the attempt does not count among the ``max_attempts``.
     """
     row = session.execute(
-        select(Grading.submission_id, Grading.attempt, Grading.faults, Submission.cancel_requested_at)
-        .join(Submission, Grading.submission_id == Submission.id)
-        .where(held)
-        .with_for_update(of=Grading)
+        select(Grading.submission_id, Grading.attempt, Grading.faults).where(held).with_for_update(key_share=True)
     ).one_or_none()
     if row is None:
         return Released.LOST
-    if row.cancel_requested_at is not None:
+    # Asked only now: whoever cancels holds the lock that was waited for.
+    asked = select(Submission.cancel_requested_at).where(Submission.id == row.submission_id)
+    if session.scalars(asked).one() is not None:
         return Released.CANCELLED if cancel(session, row.submission_id, grading_id, held) else Released.LOST
     faults = with_fault(row.faults, row.attempt, reason)
     if len(faults) >= max_attempts:

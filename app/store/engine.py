@@ -40,9 +40,9 @@ class Store:
 
     def __init__(self, url: str) -> None:
         self.engine = make_engine(url)
-        snapshot, writing = _OPTIONS[self.engine.dialect.name]
-        self._reading = sessionmaker(self.engine.execution_options(**snapshot), expire_on_commit=False)
-        self._writing = sessionmaker(self.engine.execution_options(**writing), expire_on_commit=False)
+        snapshot = self.engine.execution_options(**_SNAPSHOT[self.engine.dialect.name])
+        self._reading = sessionmaker(snapshot, expire_on_commit=False)
+        self._writing = sessionmaker(writing(self.engine), expire_on_commit=False)
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -67,11 +67,16 @@ class Store:
         self.engine.dispose()
 
 
-_OPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "sqlite": ({}, {_BEGIN: "IMMEDIATE"}),
-    "postgresql": ({"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}, {}),
+def writing(engine: Engine) -> Engine:
+    """The engine for transactions that write."""
+    return engine.execution_options(**{_BEGIN: "IMMEDIATE"})
+
+
+_SNAPSHOT: dict[str, dict[str, Any]] = {
+    "sqlite": {},
+    "postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
 }
-"""Of each database, what makes a reading session and what makes a writing one."""
+"""By database, what makes a transaction see one moment; SQLite's always do."""
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

@@ -58,7 +58,7 @@ def abandon(store: Store, user_id: str, key: str) -> None:
 
 
 def _reserve(session: Session, user_id: str, key: str, body_sha256: str) -> str | None:
-    known = session.get(IdempotencyKey, (user_id, key), with_for_update=True)
+    known = session.get(IdempotencyKey, (user_id, key), with_for_update={"key_share": True})
     if known is None:
         session.add(IdempotencyKey(user_id=user_id, key=key, body_sha256=body_sha256))
         return None

@@ -62,7 +62,7 @@ def submit(session: Session, principal: Principal, slug: str, source: str, *, pe
             errors=[FieldError("drill", "unknown", "not a published drill")],
         )
     # One submission of a user at a time, so that the count and the attempt number below stay true.
-    session.execute(select(User.id).where(User.id == principal.user_id).with_for_update())
+    session.execute(select(User.id).where(User.id == principal.user_id).with_for_update(key_share=True))
     if not principal.staff:
         _check_quota(session, principal.user_id, per_hour)
     submission = Submission(
@@ -117,7 +117,9 @@ def request_cancel(session: Session, submission: Submission) -> None:
     Asking again is no error. Raises Problem(already-finished).
     """
     grading = session.scalars(
-        select(Grading).where(Grading.submission_id == submission.id, Grading.is_current).with_for_update()
+        select(Grading)
+        .where(Grading.submission_id == submission.id, Grading.is_current)
+        .with_for_update(key_share=True)
     ).one()
     if grading.state == State.CANCELLED.value:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.access.principals import Role
@@ -16,11 +16,17 @@ def create_user(session: Session, name: str, role: Role) -> tuple[User, Token, s
 
     Raises Problem(name-taken).
     """
-    taken = name in RESERVED_NAMES or session.scalars(select(User.id).where(User.name == name)).first() is not None
-    if taken:
-        raise Problem("name-taken", f"There is a user {name!r} already.")
+    if name in RESERVED_NAMES:
+        raise _taken(name)
     user = User(name=name, role=role.value)
-    session.add(user)
-    session.flush()
+    try:
+        with session.begin_nested():
+            session.add(user)
+    except IntegrityError:
+        raise _taken(name) from None
     token, secret = issue_token(session, user.id, "first")
     return user, token, secret
+
+
+def _taken(name: str) -> Problem:
+    return Problem("name-taken", f"There is a user {name!r} already.")

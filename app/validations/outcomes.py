@@ -36,7 +36,9 @@ def release(
     without a report after ``max_attempts`` that failed. Without a ``reason`` nothing went wrong, and the attempt does
     not count. False: somebody else was faster."""
     row = session.execute(
-        select(Validation.drill_version_id, Validation.attempt, Validation.faults).where(held).with_for_update()
+        select(Validation.drill_version_id, Validation.attempt, Validation.faults)
+        .where(held)
+        .with_for_update(key_share=True)
     ).one_or_none()
     if row is None:
         return False

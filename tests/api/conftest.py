@@ -1,11 +1,8 @@
-"""A served application: local mode and server mode, without and with a broker."""
+"""A served application, on every database that is given: local mode and server mode, without and with a broker."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
@@ -17,31 +14,32 @@ from app.resources import Resources
 from app.settings import Settings
 from app.setup import prepare
 from app.store.engine import Store
-from tests import builders
+from tests import builders, databases
 
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 
 
-@cache
-def _template() -> bytes:
+def with_a_drill(settings: Settings) -> None:
     """A database with schema, drills and no accounts: making it is most of what a test's set-up would cost."""
-    with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(data=Path(folder), mode="server")
-        prepare(settings)
-        store = Store(settings.database)
-        with store.transaction() as session:
-            builders.add_drill(session)
-        store.close()
-        return (Path(folder) / "warpgrade.db").read_bytes()
+    prepare(settings.model_copy(update={"mode": "server"}))
+    store = Store(settings.database)
+    with store.transaction() as session:
+        builders.add_drill(session)
+    store.close()
 
 
 def serving(settings: Settings) -> TestClient:
     """A client of an application with the toy drill; use it as a context manager."""
     if not settings.data.exists():
         settings.data.mkdir(parents=True)
-        (settings.data / "warpgrade.db").write_bytes(_template())
+        databases.fill(settings, with_a_drill)
     prepare(settings)
     return TestClient(create_app(settings), base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
+
+
+@pytest.fixture(params=databases.KINDS)
+def database_kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture
@@ -53,8 +51,9 @@ def local(settings: Settings) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def server_settings(settings: Settings) -> Settings:
-    return Settings(data=settings.data.with_name("server"), mode="server", submissions_per_hour=3)
+def server_settings(settings: Settings, new_url: Callable[[], str | None]) -> Settings:
+    data = settings.data.with_name("server")
+    return Settings(data=data, database_url=new_url(), mode="server", submissions_per_hour=3)
 
 
 @pytest.fixture

@@ -176,11 +176,14 @@ def test_a_cookie_alone_changes_nothing_from_elsewhere(server: TestClient, sign_
 
 
 def test_the_operators_token_is_the_administrators(settings: Settings) -> None:
-    first = Settings(data=settings.data, mode="server", admin_token="0123456789abcdef0123456789abcdef")
+    def operated(token: str) -> Settings:
+        return Settings(data=settings.data, database_url=settings.database_url, mode="server", admin_token=token)
+
+    first = operated("0123456789abcdef0123456789abcdef")
     with serving(first) as client:
         old = {"Authorization": "Bearer 0123456789abcdef0123456789abcdef"}
         assert client.get("/api/v1/me", headers=old).json()["role"] == "admin"
-    second = Settings(data=settings.data, mode="server", admin_token="fedcba9876543210fedcba9876543210")
+    second = operated("fedcba9876543210fedcba9876543210")
     with serving(second) as client:
         assert client.get("/api/v1/me", headers=old).status_code == 401
         new = {"Authorization": "Bearer fedcba9876543210fedcba9876543210"}

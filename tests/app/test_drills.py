@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from itertools import pairwise
+
 import pytest
 from sqlalchemy import select
 from starlette.requests import Request
 from starlette.responses import Response
 
 from app.access.cookie import clear_session_cookie, set_session_cookie
+from app.access.principals import Role
 from app.drills import service as drills
 from app.drills.service import SlugTaken
 from app.errors import Problem
 from app.store.engine import Store
 from app.store.models import DrillVersion, VersionState
+from app.users.service import create_user
 from graders.manifest import ManifestError
 from graders.package import Package, built_in_drills
 from tests import builders
+from tests.threads import at_once
 
 
 def test_the_same_tree_is_the_same_version_and_another_is_the_next(store: Store) -> None:
@@ -33,6 +39,33 @@ def test_a_slug_belongs_to_its_first_owner(store: Store) -> None:
         drills.add_version(session, builders.toy_package(), owner_id=owner, state=VersionState.VALID)
         with pytest.raises(SlugTaken):
             drills.add_version(session, builders.toy_package(), owner_id=None, state=VersionState.VALID)
+
+
+def test_of_uploads_at_once_each_is_a_version(store: Store) -> None:
+    with store.transaction() as session:
+        owner = builders.add_user(session).user_id
+
+    def upload(number: int) -> int:
+        package = builders.toy_package(statement=f"statement {number // 2}")
+        with store.transaction() as session:
+            return drills.add_version(session, package, owner_id=owner, state=VersionState.VALID).number
+
+    numbers = at_once(4, upload)
+    assert set(numbers) == set(range(1, len(set(numbers)) + 1))
+    with store.reading() as session:
+        kept = session.scalars(select(DrillVersion).order_by(DrillVersion.number)).all()
+        assert [version.number for version in kept] == sorted(set(numbers))
+        assert all(earlier.digest != later.digest for earlier, later in pairwise(kept))
+
+
+def test_of_users_who_take_a_name_at_once_one_has_it(store: Store) -> None:
+    def take(_number: int) -> bool:
+        with suppress(Problem), store.transaction() as session:
+            create_user(session, "ada", Role.STUDENT)
+            return True
+        return False
+
+    assert sorted(at_once(4, take)) == [False, False, False, True]
 
 
 def test_only_a_valid_version_is_published(store: Store) -> None:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import select, update
 
+from app.drills.service import find_drill
+from app.errors import Problem
 from app.gradings import service as gradings
 from app.gradings.events import events_after
 from app.gradings.service import Claim, LeaseLost
 from app.store.columns import utc_now
 from app.store.engine import Store
 from app.store.models import CaseRow, Event, Grading, Submission
-from app.submissions.service import Submitted, request_cancel
+from app.submissions.service import Submitted, request_cancel, submit
 from app.workers import service as workers
 from graders.report import Report
 from graders.verdict import State, Verdict
 from tests import builders
+from tests.databases import ON_POSTGRESQL
+from tests.threads import at_once
 
 
 @pytest.fixture
@@ -56,23 +61,12 @@ def test_a_claim_carries_all_that_judging_needs(store: Store, submitted: Submitt
     assert claim.claimed_at.tzinfo is not None
 
 
-def test_of_two_claims_at_once_one_wins(store: Store, submitted: Submitted) -> None:
-    barrier = threading.Barrier(8)
-    won: list[Claim] = []
-
-    def race(number: int) -> None:
-        barrier.wait()
+def test_of_claims_at_once_one_wins(store: Store, submitted: Submitted) -> None:
+    def race(number: int) -> Claim | None:
         with store.transaction() as session:
-            claim = gradings.claim(session, submitted.grading_id, worker_id=f"w{number}", lease_s=30)
-        if claim is not None:
-            won.append(claim)
+            return gradings.claim(session, submitted.grading_id, worker_id=f"w{number}", lease_s=30)
 
-    threads = [threading.Thread(target=race, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(won) == 1
+    assert len([claim for claim in at_once(8, race) if claim is not None]) == 1
     assert grading(store, submitted).attempt == 1
 
 
@@ -227,6 +221,98 @@ def test_cancelling_a_running_grading_is_seen_by_its_worker(store: Store, submit
         assert gradings.finish_cancelled(session, claim)
     row = grading(store, submitted)
     assert (row.state, row.verdict, row.report) == ("cancelled", None, None)
+
+
+def test_what_is_cancelled_while_it_is_given_back_is_not_queued_again(store: Store, submitted: Submitted) -> None:
+    claim = take(store, submitted)
+
+    def give_back() -> None:
+        with store.transaction() as session:
+            gradings.give_back(session, claim, "the judge died")
+
+    with store.transaction() as session:
+        request_cancel(session, session.get_one(Submission, submitted.submission_id))
+        session.flush()
+        thread = threading.Thread(target=give_back)
+        thread.start()
+        thread.join(0.2)
+        assert thread.is_alive(), "it waits for the student's word"
+    thread.join(20)
+    assert grading(store, submitted).state == "cancelled"
+
+
+def test_events_that_come_at_once_are_numbered_one_after_the_other(store: Store, submitted: Submitted) -> None:
+    claim = take(store, submitted)
+
+    def tell(number: int) -> int:
+        with store.transaction() as session:
+            if number % 2:
+                return gradings.record_event(session, claim, "notice", {"key": "notice.cold"})
+            return gradings.record_case(session, claim, builders.passed_case(number + 1))
+
+    assert sorted(at_once(6, tell)) == [2, 3, 4, 5, 6, 7]
+    assert [number for number, _ in told(store, submitted)] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_an_end_and_a_retired_lease_at_once_are_one_of_both(store: Store, submitted: Submitted) -> None:
+    claim = take(store, submitted)
+
+    def end(number: int) -> bool:
+        with store.transaction() as session:
+            if number == 0:
+                return gradings.finish(session, claim, builders.report())
+            gradings.give_back(session, claim, "it fell silent")
+            return False
+
+    (stored, _) = at_once(2, end)
+    row = grading(store, submitted)
+    assert (row.state, len(row.faults)) == (("done", 0) if stored else ("queued", 1))
+    assert [kind for _, kind in told(store, submitted)].count("done") == int(stored)
+
+
+def test_submissions_that_come_at_once_are_counted_one_after_the_other(store: Store) -> None:
+    with store.transaction() as session:
+        builders.add_drill(session)
+        ada = builders.add_user(session)
+
+    def send(_number: int) -> str | None:
+        with suppress(Problem), store.transaction() as session:
+            return submit(session, ada, "toy", builders.SOURCE, per_hour=3).submission_id
+        return None
+
+    sent = [submission for submission in at_once(5, send) if submission is not None]
+    with store.reading() as session:
+        assert sorted(session.get_one(Submission, submission).attempt for submission in sent) == [1, 2, 3]
+
+
+@ON_POSTGRESQL
+def test_who_submits_does_not_wait_for_who_uploads(store: Store, submitted: Submitted) -> None:
+    with store.transaction() as session:
+        ines = builders.add_user(session, "ines", builders.Role.INSTRUCTOR)
+
+    def send(_number: int) -> str:
+        with store.transaction() as session:
+            return submit(session, ines, "toy", builders.SOURCE, per_hour=3).submission_id
+
+    with store.transaction() as session:
+        assert find_drill(session, "toy") is not None
+        (sent,) = at_once(1, send)
+    with store.reading() as session:
+        assert session.get_one(Submission, sent).attempt == 1
+
+
+def test_what_a_submission_prints_is_kept_to_the_letter(store: Store, submitted: Submitted) -> None:
+    claim = take(store, submitted)
+    printed = "a NUL \0, 核, \U0001f600 and what was no UTF-8: \ufffd"
+    cases = [builders.passed_case(stdout=printed)]
+    with store.transaction() as session:
+        gradings.record_case(session, claim, cases[0])
+        assert gradings.finish(session, claim, builders.report(cases))
+    report = Report.model_validate(grading(store, submitted).report)
+    with store.reading() as session:
+        (row,) = session.scalars(select(CaseRow))
+        (event,) = session.scalars(select(Event).where(Event.type == "case"))
+    assert [report.cases[0].stdout, row.result["stdout"], event.data["stdout"]] == [printed] * 3
 
 
 def test_what_is_cancelled_is_not_queued_again(store: Store, submitted: Submitted) -> None:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import threading
 from datetime import UTC, datetime, timedelta, timezone
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from pydantic import SecretStr
 from sqlalchemy import inspect, select, text
 from sqlalchemy.exc import IntegrityError, StatementError
+from sqlalchemy.orm import undefer
 
 from app.settings import Settings
+from app.setup import prepare
 from app.store.engine import Store
 from app.store.ids import new_id
 from app.store.migrate import downgrade, upgrade
-from app.store.models import Base, DrillVersion, Grading, User
-from tests import builders
+from app.store.models import Base, Drill, DrillVersion, Grading, Token, User
+from tests import builders, databases
+from tests.databases import ON_POSTGRESQL, ON_SQLITE
 
 
 def test_models_and_migrations_agree(store: Store) -> None:
@@ -42,11 +48,68 @@ def test_a_path_with_odd_characters_is_no_trouble(tmp_path: Path) -> None:
     store.close()
 
 
+@ON_SQLITE
 def test_sqlite_runs_with_wal_and_foreign_keys(store: Store) -> None:
     with store.reading() as session:
         assert session.scalar(text("PRAGMA journal_mode")) == "wal"
         assert session.scalar(text("PRAGMA foreign_keys")) == 1
         assert session.scalar(text("PRAGMA busy_timeout")) == 10_000
+
+
+@ON_POSTGRESQL
+def test_nobody_holds_up_postgresql_for_ever(store: Store) -> None:
+    for open_session in (store.reading, store.transaction):
+        with open_session() as session:
+            assert session.scalar(text("SHOW lock_timeout")) == "10s"
+            assert session.scalar(text("SHOW idle_in_transaction_session_timeout")) == "1min"
+
+
+def test_a_reading_session_sees_one_moment(store: Store) -> None:
+    names = select(User.name).order_by(User.id)
+    with store.transaction() as session:
+        builders.add_user(session, "ada")
+    with store.reading() as reading:
+        assert reading.scalars(names).all() == ["ada"]
+        with store.transaction() as session:
+            builders.add_user(session, "bob")
+        assert reading.scalars(names).all() == ["ada"]
+    with store.reading() as reading:
+        assert reading.scalars(names).all() == ["ada", "bob"]
+
+
+def test_several_processes_start_on_an_empty_database_at_once(settings: Settings) -> None:
+    settings.data.mkdir(parents=True)
+    databases.create(settings)
+    fresh = multiprocessing.get_context("spawn")
+    barrier = fresh.Barrier(3)
+    processes = [fresh.Process(target=prepare_together, args=(settings, barrier)) for _ in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    store = Store(settings.database)
+    with store.reading() as session:
+        assert sorted(session.scalars(select(User.name))) == ["admin", "local"]
+        assert len(session.scalars(select(Token)).all()) == 1
+        assert set(session.scalars(select(DrillVersion.number))) == {1}
+    store.close()
+
+
+def prepare_together(settings: Settings, barrier: Barrier) -> None:
+    barrier.wait(60)
+    prepare(settings.model_copy(update={"admin_token": SecretStr("the-operators-token")}))
+
+
+def test_a_package_keeps_its_bytes_and_json_its_text(store: Store) -> None:
+    content, told = bytes(range(256)), "a NUL \0, a quote ', 核 and \U0001f600"
+    with store.transaction() as session:
+        drill = Drill(slug="toy")
+        made = DrillVersion(drill=drill, number=1, digest="d", state="valid", manifest={told: told}, package=content)
+        session.add(made)
+    with store.reading() as session:
+        kept = session.get_one(DrillVersion, made.id, options=[undefer(DrillVersion.package)])
+        assert (kept.package, kept.manifest) == (content, {told: told})
 
 
 def test_writers_wait_for_each_other(store: Store) -> None:
@@ -56,7 +119,7 @@ def test_writers_wait_for_each_other(store: Store) -> None:
     def count() -> None:
         for _ in range(20):
             with store.transaction() as session:
-                user = session.get_one(User, counter.user_id)
+                user = session.get_one(User, counter.user_id, with_for_update={"key_share": True})
                 user.name = str(int(user.name) + 1)
 
     threads = [threading.Thread(target=count) for _ in range(4)]
@@ -121,6 +184,7 @@ def test_ids_sort_by_the_time_they_were_made() -> None:
 
 def test_a_database_of_the_first_schema_keeps_what_it_holds(settings: Settings) -> None:
     settings.data.mkdir(parents=True)
+    databases.create(settings)
     old = Store(settings.database)
     upgrade(old.engine, "0001")
     with old.engine.begin() as connection:
