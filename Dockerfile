@@ -31,12 +31,16 @@ RUN torch=$(sed -n 's/^torch==//p' requirements.in) \
     && cd /opt/warpgrade/lib/python3*/site-packages/torch \
     && find bin -type f ! -name torch_shm_manager -delete \
     && rm -rf include test
+
+
+# Apart from the packages, so that a new version of ours is a small layer.
+FROM packages AS ours
 COPY pyproject.toml README.md ./
 COPY app app
 COPY worker worker
 COPY graders graders
 COPY reference reference
-RUN pip install --no-deps --no-build-isolation .
+RUN pip install --no-deps --no-build-isolation --prefix /opt/ours .
 
 
 FROM system AS warpgrade
@@ -45,9 +49,12 @@ RUN apt-get update \
     && if [ "$VARIANT" = cuda ]; then compiler="gcc libc6-dev python3-dev"; fi \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends bubblewrap $compiler \
     && rm -rf /var/lib/apt/lists/*
-RUN useradd --system --uid 10001 --user-group --no-create-home --home-dir /nonexistent warpgrade \
+RUN groupadd --gid 10001 warpgrade \
+    && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /nonexistent warpgrade \
     && install -d -o warpgrade -g warpgrade -m 0700 /var/lib/warpgrade
 COPY --from=packages /opt/warpgrade /opt/warpgrade
+COPY --from=ours /opt/ours /opt/warpgrade
+COPY containers/as-worker.sh /usr/local/bin/as-worker
 ENV PATH=/opt/warpgrade/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin \
     LANG=C.UTF-8 \
     PYTHONUNBUFFERED=1 \
