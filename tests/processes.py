@@ -58,6 +58,20 @@ def named(mark: str) -> list[int]:
     return found
 
 
+def uid_of(pid: int) -> int | None:
+    """The real user id of a process, or None when it is gone."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text("latin-1")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("Uid:"))
+
+
+def processes_of(uid: int) -> list[int]:
+    """The living processes of a user."""
+    return [pid for pid in all_processes() if uid_of(pid) == uid and is_alive(pid)]
+
+
 def pid_namespace(pid: int) -> int:
     """The identity of a process's pid namespace."""
     return Path(f"/proc/{pid}/ns/pid").stat().st_ino

@@ -16,6 +16,7 @@ from tests.gpu.conftest import Silent
 from tests.packages import AROUND_A_FAULT, BASIC, reduced
 from tests.processes import named, wait_until
 from worker.job import Job
+from worker.sandbox.tiers import TIER_A
 from worker.supervisor.supervisor import Supervisor
 
 pytestmark = pytest.mark.gpu
@@ -34,7 +35,7 @@ GradeIn = Callable[..., Report]
 @pytest.fixture(scope="module")
 def crowd() -> Iterator[Supervisor]:
     """A supervisor with many runners on standby."""
-    supervisor = Supervisor(Lane.GPU, {"gpu": STANDBY}, sandboxed=True)
+    supervisor = Supervisor(Lane.GPU, {"gpu": STANDBY}, sandbox=TIER_A)
     supervisor.warm_up()
     yield supervisor
     supervisor.close()

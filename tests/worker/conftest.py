@@ -63,8 +63,7 @@ def package() -> Package:
 
 @pytest.fixture(scope="session")
 def supervisor() -> Iterator[Supervisor]:
-    assert choose_sandbox("auto").sandboxed
-    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 2, "compiler": 1}, sandboxed=True)
+    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 2, "compiler": 1}, sandbox=choose_sandbox("A"))
     supervisor.warm_up()
     yield supervisor
     supervisor.close()

@@ -44,6 +44,10 @@ class Slot:
     def scratch(self) -> Path:
         return self.folder / "scratch"
 
+    def close(self) -> None:
+        """Leave the slot to its warden."""
+        os.close(self.lock)
+
     def show(self, programs: dict[str, Path]) -> None:
         """Lay out links to what the sandboxed program may see of us."""
         shutil.rmtree(self.program, ignore_errors=True)
@@ -60,13 +64,24 @@ def take() -> Slot:
     first = secrets.randbelow(COUNT)
     for offset in range(COUNT):
         uid = FIRST_UID + 2 * ((first + offset) % COUNT)
-        lock = _locked(base / f"{uid}.lock")
-        if lock is not None:
-            folder = base / str(uid)
-            folder.mkdir(exist_ok=True)
-            folder.chmod(0o711)
-            return Slot(uid, lock, folder)
+        slot = _taken(base / str(uid), uid)
+        if slot is not None:
+            return slot
     raise SandboxUnavailable(f"all {COUNT} slots are in use")
+
+
+def take_again(slot: Slot) -> Slot | None:
+    """The same slot, if nobody uses it."""
+    return _taken(slot.folder, slot.uid)
+
+
+def _taken(folder: Path, uid: int) -> Slot | None:
+    lock = _locked(folder.with_suffix(".lock"))
+    if lock is None:
+        return None
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o711)
+    return Slot(uid, lock, folder)
 
 
 def _base() -> Path:

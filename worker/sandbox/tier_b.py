@@ -17,11 +17,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from worker.sandbox import credentials, landlock, seccomp, slots, tree_memory
 from worker.sandbox.landlock import READ, WRITE, Access
-from worker.sandbox.process import SandboxedProcess, Usage
+from worker.sandbox.process import KILL_WAIT_S, SandboxedProcess, Usage
 from worker.sandbox.process_tree import children, tree
 from worker.sandbox.slots import Slot
 from worker.sandbox.walls import (
@@ -60,9 +60,9 @@ class WardedProcess(SandboxedProcess):
     def __init__(
         self,
         popen: subprocess.Popen[bytes],
-        slot: Slot,
         control: socket.socket,
         starting: BinaryIO,
+        slot: Slot,
         scratch_mib: int,
     ) -> None:
         super().__init__(popen)
@@ -77,6 +77,8 @@ class WardedProcess(SandboxedProcess):
         self._control.close()
         self._has_started(or_never_will=True)
         self._wait_for_end()
+        if (self._popen.poll() or 0) < 0:  # a warden reports its program's end, and was itself killed
+            _sweep(self._slot)
 
     def usage(self) -> Usage:
         """As in every tier, with the scratch folder, which no file system limits here."""
@@ -122,32 +124,12 @@ def start(
 ) -> SandboxedProcess:
     """As in tier A. Raises SandboxUnavailable where the machine lacks what the tier is made of."""
     _require_means()
-    sink = subprocess.DEVNULL if output is None else output
-    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
-        slot = slots.take()
-        theirs.callback(os.close, slot.lock)
+    slot = slots.take()
+    with contextlib.closing(slot):
         slot.show(walls.programs)
-        control, wardens_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.enter_context(control)
-        theirs.enter_context(wardens_control)
-        starting_fd, wardens_starting = os.pipe2(os.O_CLOEXEC)
-        starting = ours.enter_context(os.fdopen(starting_fd, "rb", buffering=0))
-        theirs.callback(os.close, wardens_starting)
-        spec = _spec(walls, program, descriptors, slot)
-        theirs.callback(os.close, spec)
-        inherited = (spec, wardens_control.fileno(), slot.lock, wardens_starting)
-        popen = subprocess.Popen(
-            _warden_command(inherited),
-            stdin=subprocess.DEVNULL,
-            stdout=sink,
-            stderr=sink,
-            pass_fds=(*descriptors, *inherited),
-            start_new_session=True,
-            env=of_the_machine(),
-            cwd="/",
-        )
-        ours.pop_all()
-    return WardedProcess(popen, slot, control, starting, walls.scratch_mib)
+        sink = subprocess.DEVNULL if output is None else output
+        warden = _start_warden(_spec(walls, program, descriptors, slot), slot, descriptors, sink)
+    return WardedProcess(*warden, slot, walls.scratch_mib)
 
 
 def _require_means() -> None:
@@ -160,6 +142,47 @@ def _require_means() -> None:
         )
 
 
+def _sweep(slot: Slot) -> None:
+    """End what a warden has left that was killed, unless the slot's next user is at it."""
+    again = slots.take_again(slot)
+    if again is not None:
+        with contextlib.closing(again):
+            popen, control, starting = _start_warden(_identity(again), again, (), subprocess.DEVNULL)
+        with control, starting, contextlib.suppress(subprocess.TimeoutExpired):
+            popen.wait(KILL_WAIT_S)
+
+
+def _start_warden(
+    spec: dict[str, Any], slot: Slot, descriptors: tuple[int, ...], sink: int
+) -> tuple[subprocess.Popen[bytes], socket.socket, BinaryIO]:
+    """The warden, our end of its control, and what ends when the program has been started."""
+    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+        control, wardens_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.enter_context(control)
+        theirs.enter_context(wardens_control)
+        starting_fd, wardens_starting = os.pipe2(os.O_CLOEXEC)
+        starting = ours.enter_context(os.fdopen(starting_fd, "rb", buffering=0))
+        theirs.callback(os.close, wardens_starting)
+        spec_fd = os.memfd_create("spec", os.MFD_CLOEXEC)
+        theirs.callback(os.close, spec_fd)
+        with os.fdopen(os.dup(spec_fd), "wb") as file:
+            file.write(json.dumps(spec).encode())
+        os.lseek(spec_fd, 0, os.SEEK_SET)
+        inherited = (spec_fd, wardens_control.fileno(), slot.lock, wardens_starting)
+        popen = subprocess.Popen(
+            _warden_command(inherited),
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            pass_fds=(*descriptors, *inherited),
+            start_new_session=True,
+            env=of_the_machine(),
+            cwd="/",
+        )
+        ours.pop_all()
+    return popen, control, starting
+
+
 def _warden_command(descriptors: tuple[int, ...]) -> list[str]:
     """Without site-packages, of which the warden uses none."""
     root = str(Path(__file__).resolve().parents[2])
@@ -170,15 +193,12 @@ def _warden_command(descriptors: tuple[int, ...]) -> list[str]:
     return [sys.executable, "-I", "-S", "-B", "-c", start]
 
 
-def _spec(walls: Walls, program: list[str], descriptors: tuple[int, ...], slot: Slot) -> int:
-    """What the warden has to do, in memory that it inherits: a descriptor, which the caller closes."""
-    filter_fd = seccomp.filter_file(beside_others=True)
-    with os.fdopen(filter_fd, "rb") as file:
+def _spec(walls: Walls, program: list[str], descriptors: tuple[int, ...], slot: Slot) -> dict[str, Any]:
+    """What the warden has to do."""
+    with os.fdopen(seccomp.filter_file(beside_others=True), "rb") as file:
         bpf = file.read()
-    spec = {
-        "uid": slot.uid,
-        "overseer": slot.overseer,
-        "scratch": str(slot.scratch),
+    return {
+        **_identity(slot),
         "command": python_command(program, slot.program),
         "environment": environment(walls, slot.scratch),
         "descriptors": descriptors,
@@ -187,11 +207,11 @@ def _spec(walls: Walls, program: list[str], descriptors: tuple[int, ...], slot: 
         "limits": limits_of(walls),
         "filter": bpf.hex(),
     }
-    descriptor = os.memfd_create("spec", os.MFD_CLOEXEC)
-    with os.fdopen(os.dup(descriptor), "wb") as file:
-        file.write(json.dumps(spec).encode())
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
+
+
+def _identity(slot: Slot) -> dict[str, Any]:
+    """Enough for a warden that only sweeps."""
+    return {"uid": slot.uid, "overseer": slot.overseer, "scratch": str(slot.scratch)}
 
 
 def _rules(walls: Walls, slot: Slot) -> Iterator[tuple[str, int]]:

@@ -75,6 +75,9 @@ class Warden:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
         self._sweep()
+        if "command" not in self._spec:
+            self._clear()
+            return 0
         self._make_scratch()
         program = self._fork(self._start)
         self._let_go_of_descriptors()
@@ -110,8 +113,8 @@ class Warden:
                 raise TimeoutError(f"processes {alive} of the slot's id do not die")
             self._signal_all()
             time.sleep(_POLL_S)
-        with self._overseeing():
-            if self._scratch.exists():
+        if self._scratch.exists():
+            with self._overseeing():
                 empty(self._scratch)
 
     def _make_scratch(self) -> None:
@@ -158,9 +161,10 @@ class Warden:
             time.sleep(_POLL_S)
 
     def _clear(self) -> None:
-        with self._overseeing():
-            empty(self._scratch)
-        self._scratch.rmdir()
+        if self._scratch.exists():
+            with self._overseeing():
+                empty(self._scratch)
+            self._scratch.rmdir()
         shutil.rmtree(self._scratch.parent)
 
     def _signal_all(self) -> None:

@@ -7,15 +7,16 @@ import os
 import socket
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.processes import pid_namespace, processes_in, wait_until
+from tests.processes import descendants, pid_namespace, processes_in, processes_of, uid_of, wait_until
 from worker.protocol.channel import Channel
-from worker.sandbox import process as sandbox_process
 from worker.sandbox.process import SandboxedProcess
-from worker.sandbox.profile import Walls
+from worker.sandbox.tiers import TIER_A, Sandbox
+from worker.sandbox.walls import Walls
 
 PROBE = Path(__file__).with_name("probes") / "restless.py"
 LOOKS = 40
@@ -24,33 +25,36 @@ LOOKS = 40
 class Restless:
     """A sandboxed tree of processes that fork, end and wake each other, and leave the time in a page."""
 
-    def __init__(self) -> None:
+    def __init__(self, sandbox: Sandbox) -> None:
         page = os.memfd_create("page", os.MFD_CLOEXEC)
         os.ftruncate(page, mmap.PAGESIZE)
         self._page = mmap.mmap(page, mmap.PAGESIZE)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         walls = Walls(programs={"worker": Path("worker").absolute(), "probe.py": PROBE}, environment={}, tasks=48)
         descriptors = (theirs.fileno(), page)
-        self.process: SandboxedProcess = sandbox_process.start(walls, ["probe", *map(str, descriptors)], descriptors)
+        self.process: SandboxedProcess = sandbox.start(walls, ["probe", *map(str, descriptors)], descriptors)
         theirs.close()
         os.close(page)
         channel = Channel(ours, 1 << 20)
         channel.receive(30)
         channel.close()
-        (self.namespace,) = {pid_namespace(pid) for pid in self._children()} - {pid_namespace(os.getpid())}
+        below = descendants(self.process.pid)
+        if sandbox is TIER_A:
+            (namespace,) = {pid_namespace(pid) for pid in below} - {pid_namespace(os.getpid())}
+            self.alive = partial(processes_in, namespace)
+        else:
+            (uid,) = {uid_of(pid) for pid in below} - {None}
+            self.alive = partial(processes_of, uid)
 
     @property
     def last_ns(self) -> int:
         """When one of them last ran, in nanoseconds of the monotonic clock."""
         return int.from_bytes(self._page[:8], "little")
 
-    def _children(self) -> list[int]:
-        return list(map(int, Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()))
-
 
 @pytest.fixture
-def restless() -> Iterator[Restless]:
-    restless = Restless()
+def restless(sandbox: Sandbox) -> Iterator[Restless]:
+    restless = Restless(sandbox)
     yield restless
     restless.process.kill()
 
@@ -60,7 +64,7 @@ def test_a_tree_that_forks_and_wakes_itself_is_at_rest_after_pause(restless: Res
         restless.process.pause()
         paused_ns = time.monotonic_ns()
         for _ in range(LOOKS):
-            assert _running(restless.namespace) == []
+            assert _running(restless) == []
             assert restless.last_ns <= paused_ns
         restless.process.resume()
         wait_until(lambda: restless.last_ns > paused_ns, "the tree runs again", 5)  # noqa: B023
@@ -77,15 +81,15 @@ def test_pausing_twice_is_pausing_once(restless: Restless) -> None:
 def test_a_paused_tree_can_be_killed(restless: Restless) -> None:
     restless.process.pause()
     restless.process.kill()
-    wait_until(lambda: processes_in(restless.namespace) == [], "nothing is left", 2)
+    wait_until(lambda: restless.alive() == [], "nothing is left", 2)
     restless.process.resume()
     restless.process.pause()
 
 
-def _running(namespace: int) -> list[int]:
-    """Processes of the namespace with a thread that is neither stopped nor dead."""
+def _running(restless: Restless) -> list[int]:
+    """Its processes with a thread that is neither stopped nor dead."""
     found = []
-    for pid in processes_in(namespace):
+    for pid in restless.alive():
         for status in Path(f"/proc/{pid}/task").glob("*/status"):
             state = next(line for line in status.read_text().splitlines() if line.startswith("State:"))
             if state.split()[1] not in "TZX":

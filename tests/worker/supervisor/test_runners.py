@@ -8,15 +8,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.container import in_tier
 from worker.supervisor.runners import RunnerPool
 
 
-@pytest.fixture
-def pool() -> Iterator[RunnerPool]:
-    pool = RunnerPool({"interpreter": 1}, sandboxed=True)
-    pool.fill()
-    yield pool
-    pool.close()
+@pytest.fixture(params=["A", "B"])
+def pool(request: pytest.FixtureRequest) -> Iterator[RunnerPool]:
+    with in_tier(request.param) as sandbox:
+        pool = RunnerPool({"interpreter": 1}, sandbox=sandbox)
+        pool.fill()
+        yield pool
+        pool.close()
 
 
 def test_a_pool_has_settled_when_its_runners_are_warm(pool: RunnerPool) -> None:

@@ -17,10 +17,12 @@ from tests.nvml import FakeGpu, FakeNvml
 from tests.packages import AROUND_A_FAULT, reduced
 from tests.worker.conftest import Quiet, make_job
 from worker.device_ledger import Held
+from worker.sandbox.tiers import TIER_A
 from worker.supervisor import watchdog
 from worker.supervisor.device_lock import DeviceLock
 from worker.supervisor.device_watch import DeviceWatch
 from worker.supervisor.nvml import open_device
+from worker.supervisor.sandbox_choice import OFF
 from worker.supervisor.supervisor import Cancelled, JudgeFailed, Supervisor
 
 RIGHT = Path("graders/t2_softmax/submissions/accepted")
@@ -42,7 +44,7 @@ def right() -> str:
 @pytest.fixture
 def own_supervisor() -> Iterator[Supervisor]:
     """A supervisor that the test may break."""
-    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 1, "compiler": 1}, sandboxed=True)
+    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 1, "compiler": 1}, sandbox=TIER_A)
     supervisor.warm_up()
     yield supervisor
     supervisor.close()
@@ -103,7 +105,7 @@ def test_a_drill_that_does_not_load_is_our_fault(own_supervisor: Supervisor, pac
 
 def test_nothing_is_left_running(package: Package, right: str) -> None:
     before = _children()
-    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 1, "compiler": 1}, sandboxed=True)
+    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 1, "compiler": 1}, sandbox=TIER_A)
     supervisor.warm_up()
     supervisor.grade(make_job(right, package), package.to_zip(), Quiet())
     assert _children() > before
@@ -113,7 +115,7 @@ def test_nothing_is_left_running(package: Package, right: str) -> None:
 
 
 def test_without_walls_reports_say_so(package: Package, right: str) -> None:
-    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 1, "compiler": 1}, sandboxed=False)
+    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 1, "compiler": 1}, sandbox=OFF)
     try:
         job = make_job(right, package).model_copy(update={"sandbox": "unsandboxed"})
         report = supervisor.grade(job, package.to_zip(), Quiet())

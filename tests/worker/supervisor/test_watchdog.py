@@ -16,9 +16,9 @@ from graders.limits import Limits
 from tests.nvml import FakeGpu, FakeNvml, Listed, NVMLError
 from tests.processes import wait_until
 from worker.device_ledger import DeviceLedger
-from worker.sandbox import process as sandbox_process
 from worker.sandbox.process import SandboxedProcess
-from worker.sandbox.profile import Walls
+from worker.sandbox.tiers import TIER_A
+from worker.sandbox.walls import Walls
 from worker.supervisor.device_watch import INTERVAL_S, OPEN_WAIT_S, DeviceWatch
 from worker.supervisor.nvml import open_device
 from worker.supervisor.runners import Runner
@@ -53,7 +53,7 @@ def start() -> Iterator[Start]:
     def run(kind: str = "gpu") -> Runner:
         ours, theirs = socket.socketpair()
         walls = Walls(programs={"worker": Path("worker").absolute(), "probe.py": FORKS}, environment={}, tasks=FORKED)
-        process: SandboxedProcess = sandbox_process.start(walls, ["probe", str(theirs.fileno())], (theirs.fileno(),))
+        process: SandboxedProcess = TIER_A.start(walls, ["probe", str(theirs.fileno())], (theirs.fileno(),))
         theirs.close()
         ours.recv(1)
         runner = Runner(len(started) + 1, kind, process, ours.detach(), os.open(os.devnull, os.O_RDONLY))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from worker.supervisor.lane import Post, choose_post
+from worker.supervisor.sandbox_choice import OFF
 
 
 class Watched:
@@ -36,5 +37,5 @@ def watched() -> Watched:
 def post() -> Post:
     """The interpreter lane behind the real sandbox."""
     chosen = choose_post("interpreter", "auto")
-    assert chosen.sandbox.sandboxed
+    assert chosen.sandbox is not OFF
     return chosen

@@ -1,0 +1,41 @@
+"""Holds more than it may where nobody looks, or a memory file in plain sight."""
+
+import os
+import signal
+import sys
+
+from worker.protocol.channel import from_descriptor
+
+MIB = 1 << 20
+way = sys.argv[2]
+if way == "nothing":
+    kept = os.memfd_create("kept")
+    for _ in range(64):
+        os.write(kept, b"x" * MIB)
+elif way == "unreadable":
+    copy = os.memfd_create("copy")
+    with open("/bin/sleep", "rb") as program:
+        os.write(copy, program.read())
+    os.fchmod(copy, 0o111)
+    if os.fork() == 0:
+        os.execv(f"/proc/self/fd/{copy}", ["sleep", "1000"])
+    own = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
+    while "sleep" not in open(f"/proc/{open(own).read().split()[0]}/cmdline").read():
+        pass
+elif way == "many":
+    for number in range(12):
+        with open(f"file{number}", "wb") as file:
+            file.write(b"x" * MIB)
+elif way == "deep":
+    for _ in range(100):
+        os.mkdir("d" * 60)
+        os.chdir("d" * 60)
+    with open("file", "wb") as file:
+        file.write(b"x" * MIB)
+elif way == "closed":
+    os.mkdir("closed")
+    with open("closed/file", "wb") as file:
+        file.write(b"x" * MIB)
+    os.chmod("closed", 0)
+from_descriptor(int(sys.argv[1]), 1 << 20).send({"type": "hider"})
+signal.pause()
