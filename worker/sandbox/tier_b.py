@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -51,6 +52,8 @@ _HIDDEN = 1 << 62
 """What is counted for memory or files that a program has hidden from us: more than any limit."""
 
 _BLOCK_BYTES = 512
+_END_S = 0.1
+"""How long the threads of a process that ends may take after its first."""
 _PIN_WAIT_S = 5.0
 
 
@@ -244,14 +247,24 @@ def _without(folder: Path, hidden: list[Path]) -> Iterator[tuple[str, int]]:
 
 
 def _hides(pid: int) -> bool:
-    """Whether a process that lives does not let its own id look at it: then what it holds cannot be counted."""
-    try:
-        os.listdir(f"/proc/{pid}/fd")
-    except PermissionError:
-        return tree_memory.threads(pid) > 0
-    except OSError:
-        return False
-    return False
+    """Whether a process that lives does not let its own id look at it: then what it holds cannot be counted.
+
+    One that is ending does not either, from when it has given its memory back until its last thread has gone.
+    """
+    deadline = time.monotonic() + _END_S
+    while True:
+        try:
+            os.listdir(f"/proc/{pid}/fd")
+        except PermissionError:
+            if not tree_memory.has_memory(pid):
+                return False
+        except OSError:
+            return False
+        else:
+            return False
+        if time.monotonic() > deadline:
+            return True
+        time.sleep(_END_S / 10)
 
 
 def _size(folder: Path) -> int:
