@@ -24,6 +24,7 @@ from app.setup import CannotPrepare, prepare
 from app.supervise import Child, Supervisor
 
 _LOCAL_STOP_S = 2  # who presses Ctrl-C does not want to wait for a grading
+_WORKER_END_S = 15.0  # to hand on what it was at and to end its judge
 _STREAM_GRACE_S = 2  # uvicorn would wait for open streams for ever
 
 
@@ -94,7 +95,8 @@ def _children(settings: Settings) -> list[Child]:
     if settings.mode == "local":
         command = [sys.executable, "-m", "worker.main"]
         patience = {"WARPGRADE_STOP_S": str(min(settings.stop_s, _LOCAL_STOP_S))}
-        children.append(Child("worker", command, environment | settings.environment() | patience))
+        settled = environment | settings.environment() | patience
+        children.append(Child("worker", command, settled, stop_s=_WORKER_END_S))
     return children
 
 

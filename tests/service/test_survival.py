@@ -141,7 +141,7 @@ def test_a_service_that_is_told_to_stop_hands_its_grading_on(served: Served, cli
     right = client.submit(RIGHT)
     client.wait(right, "testing")
     served.process.terminate()
-    assert served.process.wait(30) == 0
+    assert served.process.wait(60) == 0
     assert "killing it" not in served.output
     again = Served(tmp_path / "data", **QUICK)
     second = Client(again.url)
