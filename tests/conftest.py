@@ -14,6 +14,10 @@ from app.store.migrate import upgrade
 from tests import databases
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--tier", choices=["A", "B"], default="A", help="the sandbox that the corpora are graded in")
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [*os.environ]:

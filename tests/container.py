@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import wait_until
 from worker.sandbox.tier_b import CAPABILITIES
 from worker.sandbox.tiers import TIER_A, TIER_B, Sandbox
 
@@ -76,7 +77,8 @@ def _passable(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        _checked(_libc.setns(before, _CLONE_NEWNS))
+        # The kernel refuses as long as a thread that was started meanwhile is still on its way out.
+        wait_until(lambda: _libc.setns(before, _CLONE_NEWNS) == 0, "the namespace is left", 5)
         os.close(before)
         os.chdir(here)
 

@@ -195,7 +195,7 @@ FAULTS = (
     ),
     Fault(
         "file_flood",
-        "file = open('/scratch/big', 'wb', 0)\nwhile True: file.write(b'x' * (1 << 20))",
+        "file = open(os.environ['TMPDIR'] + '/big', 'wb', 0)\nwhile True: file.write(b'x' * (1 << 20))",
         *_EXCEPTION,
         contained=False,
     ),

@@ -77,7 +77,7 @@ def look(x, out):
         "foreign_tensors": [list(t.shape) for t in tensors if t is not x and t is not out and t.shape == x.shape],
         "listening": [line for line in open("/proc/net/unix") if " 00010000 " in line],
         "modules": sorted(name for name in sys.modules if name.split(".")[0] in OURS),
-        "scratch": sorted(os.listdir("/scratch")),
+        "scratch": sorted(os.listdir(os.environ["TMPDIR"])),
         "shm": os.listdir("/dev/shm"),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -11,8 +12,8 @@ from graders.limits import Limits
 from graders.package import Package
 from graders.report import CaseResult, Report
 from graders.verdict import Lane, State
+from tests.container import in_tier
 from worker.job import Job
-from worker.supervisor.sandbox_choice import choose_sandbox
 from worker.supervisor.supervisor import Supervisor
 
 Grade = Callable[..., Report]
@@ -61,12 +62,23 @@ def package() -> Package:
     return Package.from_tree("t2_softmax")
 
 
+@contextmanager
+def warm_supervisor(tier: str) -> Iterator[Supervisor]:
+    """A supervisor in a tier, in the setting that the tier is for."""
+    with in_tier(tier) as sandbox:
+        supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 2, "compiler": 1}, sandbox=sandbox)
+        try:
+            supervisor.warm_up()
+            yield supervisor
+        finally:
+            supervisor.close()
+
+
 @pytest.fixture(scope="session")
-def supervisor() -> Iterator[Supervisor]:
-    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 2, "compiler": 1}, sandbox=choose_sandbox("A"))
-    supervisor.warm_up()
-    yield supervisor
-    supervisor.close()
+def supervisor(request: pytest.FixtureRequest) -> Iterator[Supervisor]:
+    """In tier A, or in the one that ``--tier`` names."""
+    with warm_supervisor(request.config.getoption("tier")) as supervisor:
+        yield supervisor
 
 
 @pytest.fixture

@@ -111,7 +111,7 @@ class WardedProcess(SandboxedProcess):
         return tree(self._popen.pid)[1:]
 
     def _memory(self, pids: list[int], count: Callable[[list[int]], int]) -> int:
-        return _HIDDEN if self._has_started() and any(map(_hides, pids)) else count(pids)
+        return _HIDDEN if self._has_started() and any(map(tree_memory.hides, pids)) else count(pids)
 
     def _has_started(self, *, or_never_will: bool = False) -> bool:
         """Until it has, what is below the warden is a part of it, which its own id may not look at."""
@@ -244,27 +244,6 @@ def _without(folder: Path, hidden: list[Path]) -> Iterator[tuple[str, int]]:
         target = child.resolve()
         if target.exists() and not any(target.is_relative_to(path) for path in hidden):
             yield from _without(target, hidden)
-
-
-def _hides(pid: int) -> bool:
-    """Whether a process that lives does not let its own id look at it: then what it holds cannot be counted.
-
-    One that is ending does not either, from when it has given its memory back until its last thread has gone.
-    """
-    deadline = time.monotonic() + _END_S
-    while True:
-        try:
-            os.listdir(f"/proc/{pid}/fd")
-        except PermissionError:
-            if not tree_memory.has_memory(pid):
-                return False
-        except OSError:
-            return False
-        else:
-            return False
-        if time.monotonic() > deadline:
-            return True
-        time.sleep(_END_S / 10)
 
 
 def _size(folder: Path) -> int:

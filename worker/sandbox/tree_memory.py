@@ -57,15 +57,40 @@ def _views(pid: int, file: str) -> Iterator[Path]:
             yield Path(f"/proc/{pid}/task/{task}/{file}")
 
 
+def hides(pid: int) -> bool:
+    """Whether a process keeps its own id from looking at what it holds: then that cannot be counted.
+
+    One that is ending cannot be looked at either, but it has no memory any more.
+    """
+    for path in _views(pid, "fd"):
+        try:
+            if os.listdir(path):
+                return False
+        except PermissionError:
+            with contextlib.suppress(OSError):
+                if "RssAnon:" in path.with_name("status").read_text("latin-1"):
+                    return True
+        except OSError:
+            continue
+    return False
+
+
 def _open_memory_files(pids: Sequence[int]) -> int:
     """Memory of files without a name (memfd, deleted tmpfs files) that the processes have open, each file once."""
     files: dict[tuple[int, int], int] = {}
     for pid in pids:
-        with contextlib.suppress(OSError):
-            for name in os.listdir(f"/proc/{pid}/fd"):
-                with contextlib.suppress(OSError):
-                    link = Path(f"/proc/{pid}/fd/{name}")
-                    if str(link.readlink()).endswith("(deleted)"):
-                        found = link.stat()
-                        files[found.st_dev, found.st_ino] = found.st_blocks * _BLOCK_BYTES
+        for link in _open_files(pid):
+            with contextlib.suppress(OSError):
+                if str(link.readlink()).endswith("(deleted)"):
+                    found = link.stat()
+                    files[found.st_dev, found.st_ino] = found.st_blocks * _BLOCK_BYTES
     return sum(files.values())
+
+
+def _open_files(pid: int) -> list[Path]:
+    """A main thread that has ended has none open; any other of its threads has."""
+    for path in _views(pid, "fd"):
+        with contextlib.suppress(OSError):
+            if names := os.listdir(path):
+                return [path / name for name in names]
+    return []

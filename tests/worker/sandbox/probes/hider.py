@@ -1,14 +1,16 @@
 """Holds more than it may where nobody looks, or a memory file in plain sight."""
 
+import ctypes
 import os
 import signal
 import sys
+import threading
 
 from worker.protocol.channel import from_descriptor
 
 MIB = 1 << 20
 way = sys.argv[2]
-if way == "nothing":
+if way in ("nothing", "leaderless"):
     kept = os.memfd_create("kept")
     for _ in range(64):
         os.write(kept, b"x" * MIB)
@@ -37,5 +39,17 @@ elif way == "closed":
     with open("closed/file", "wb") as file:
         file.write(b"x" * MIB)
     os.chmod("closed", 0)
-from_descriptor(int(sys.argv[1]), 1 << 20).send({"type": "hider"})
-signal.pause()
+channel = from_descriptor(int(sys.argv[1]), 1 << 20)
+
+
+def tell():
+    while way == "leaderless" and "Z" not in open("/proc/self/stat").read():
+        pass
+    channel.send({"type": "hider"})
+    signal.pause()
+
+
+if way == "leaderless":
+    threading.Thread(target=tell).start()
+    ctypes.CDLL(None).syscall(60 if os.uname().machine == "x86_64" else 93, 0)
+tell()
