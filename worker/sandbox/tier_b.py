@@ -15,7 +15,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -52,8 +51,6 @@ _HIDDEN = 1 << 62
 """What is counted for memory or files that a program has hidden from us: more than any limit."""
 
 _BLOCK_BYTES = 512
-_END_S = 0.1
-"""How long the threads of a process that ends may take after its first."""
 _PIN_WAIT_S = 5.0
 
 

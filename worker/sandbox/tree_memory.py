@@ -18,15 +18,6 @@ def threads(pid: int) -> int:
     return 0
 
 
-def has_memory(pid: int) -> bool:
-    """Whether any thread of a process still has an address space: one that is ending gives it up first."""
-    for path in _views(pid, "status"):
-        with contextlib.suppress(OSError):
-            if "\nRssAnon:" in path.read_text("latin-1"):
-                return True
-    return False
-
-
 def resident_bytes(pids: Sequence[int]) -> int:
     """Resident anonymous and shared memory, and memory files that are open; shared pages count for each process."""
     sums = [_sums(pid, "status", "RssAnon:", "RssShmem:") for pid in pids]
