@@ -15,7 +15,7 @@ serve: setup ## Serve on http://127.0.0.1:8000 (PORT, WARPGRADE_DATA, WARPGRADE_
 	@exec $(VENV)/warpgrade serve
 
 test: ## Install everything and run the whole suite
-	@scripts/setup.sh bubblewrap chromium
+	@scripts/setup.sh bubblewrap chromium postgresql
 	@scripts/test.sh
 
 gpu-check: ## Run the GPU tests with PYTHON and its own torch (SUITE=timing for a slice)

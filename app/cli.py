@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
+from pydantic import ValidationError
 
 from app.access.principals import Role
 from app.errors import Problem
 from app.serve import CannotServe
 from app.serve import serve as run_service
-from app.settings import Misconfigured, Settings, read_settings
-from app.setup import CannotPrepare, prepare
+from app.settings import Misconfigured, Settings, read_settings, sentences
+from app.setup import NotPrepared, prepare
 from app.store.engine import Store
+from app.users.schemas import UserOrder
 from app.users.service import create_user
 from graders.manifest import manifest_schema
 from graders.starting import CannotStart, write_skeleton
@@ -99,11 +101,15 @@ def add_user(
 ) -> None:
     """Make an account and print its token, which is shown only once."""
     settings = _settings()
+    try:
+        order = UserOrder(name=name, role=role)
+    except ValidationError as error:
+        _fail(sentences(error))
     _prepare(settings)
     store = Store(settings.database)
     try:
         with store.transaction() as session:
-            _, _, secret = create_user(session, name, role)
+            _, _, secret = create_user(session, order.name, order.role)
     except Problem as problem:
         _fail(problem.detail)
     finally:
@@ -127,7 +133,7 @@ def _settings() -> Settings:
 def _prepare(settings: Settings) -> None:
     try:
         prepare(settings)
-    except CannotPrepare as error:
+    except NotPrepared as error:
         _fail(str(error))
 
 

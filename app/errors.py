@@ -146,6 +146,13 @@ _TYPES = (
     ),
     ProblemType("too-many-submissions", 429, "Too many submissions", "Wait for as long as Retry-After says."),
     ProblemType(
+        "database-away",
+        503,
+        "The database does not answer",
+        "What was accepted is kept. Repeat the request after as many seconds as Retry-After says, with the same "
+        "Idempotency-Key if it had one.",
+    ),
+    ProblemType(
         "internal-error", 500, "Internal error", "This is our fault. Tell the operator the reference in 'detail'."
     ),
 )

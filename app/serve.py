@@ -20,7 +20,7 @@ from app.main import create_app
 from app.queue.broker import BrokerError, broker_log, connect, is_up, server_command
 from app.resources import Resources
 from app.settings import Settings
-from app.setup import CannotPrepare, prepare
+from app.setup import NotPrepared, prepare
 from app.supervise import Child, Supervisor
 
 _LOCAL_STOP_S = 2  # who presses Ctrl-C does not want to wait for a grading
@@ -45,7 +45,7 @@ def serve(settings: Settings) -> int:
                 if settings.broker_url is None and not is_up(connect(settings)):
                     raise CannotServe(f"the broker did not start; {broker_log(settings)} says why")
                 return _run(settings, listener)
-    except (BrokerError, CannotPrepare) as error:
+    except (BrokerError, NotPrepared) as error:
         raise CannotServe(str(error)) from error
     except (KeyboardInterrupt, _Leave):
         return 0

@@ -187,9 +187,14 @@ def read_settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        raise Misconfigured("\n".join(_sentence(item["loc"], item["msg"]) for item in error.errors())) from error
+        raise Misconfigured(sentences(error)) from error
     except UnreadableSecret as error:
         raise Misconfigured(str(error)) from error
+
+
+def sentences(error: ValidationError) -> str:
+    """What is wrong with values that somebody gave, a line each."""
+    return "\n".join(_sentence(item["loc"], item["msg"]) for item in error.errors())
 
 
 def _sentence(location: tuple[int | str, ...], message: str) -> str:

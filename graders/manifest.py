@@ -111,7 +111,7 @@ class Tolerance(_Table):
 class Category(_Table):
     """A group of hidden tests that share points and visibility."""
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)
     points: float = Field(gt=0, description="Shared equally by its tests.")
     visibility: Visibility = Field(description="What students are told of its tests.")
     title: Localised

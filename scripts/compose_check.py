@@ -49,8 +49,6 @@ def reaches(place):
     return True
 
 print(*map(reaches, places))
-routes = [line.split()[1] for line in open("/proc/net/route").readlines()[1:]]
-print("a way out" if "00000000" in routes else "no way out")
 """
 
 
@@ -118,7 +116,8 @@ def walls(stack: Stack) -> str:
         *((net["IPAddress"], 8000) for net in networks.values()),
     ]
     seen = stack.compose("exec", "-T", "cpu-worker", "as-worker", "python", "-", stdin=f"places = {places}\n{REACH}")
-    require(seen.split() == ["True", "True", *["False"] * (len(places) - 2), "no", "way", "out"], seen)
+    require(seen.split() == ["True", "True", *["False"] * (len(places) - 2)], seen)
+    require(inspected(f"{stack.name}_worker_data", "{{.Internal}}") == "true", "the workers' network leads outside")
     ping = stack.compose("exec", "-T", "redis", "redis-cli", "ping")
     require("NOAUTH" in ping, ping)
     return ""

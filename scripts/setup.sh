@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Make .venv with the locked dependencies, and install the system packages that are named as arguments
-# (bubblewrap, chromium) where that is possible. Does nothing when all of it is there.
+# (bubblewrap, chromium, postgresql) where that is possible. Does nothing when all of it is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,8 +18,20 @@ apt_install() {
         apt-get install -qq -y --no-install-recommends "$@"; } >/dev/null
 }
 
-# What a package is known by once it is there.
-program_of() { case $1 in bubblewrap) echo bwrap ;; *) echo "$1" ;; esac; }
+# What a package is known by once it is there. Debian keeps a server's programs apart from PATH, by version.
+program_of() {
+    case $1 in
+        bubblewrap) echo bwrap ;;
+        postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' | head -n 1 || echo initdb ;;
+        *) echo "$1" ;;
+    esac
+}
+
+# Debian's package would make a cluster and start it; the tests make their own.
+without_cluster() {
+    as_root sh -c 'test -e /etc/postgresql-common ||
+        { mkdir /etc/postgresql-common && echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.conf; }'
+}
 
 python=${PYTHON:-python3}
 command -v "$python" >/dev/null || apt_install python3 || die "Python 3.11 or newer is needed: install python3"
@@ -27,7 +39,9 @@ command -v "$python" >/dev/null || apt_install python3 || die "Python 3.11 or ne
     die "Python 3.11 or newer is needed, $("$python" --version) is too old: set PYTHON to another one"
 
 for package in "$@"; do
-    command -v "$(program_of "$package")" >/dev/null || apt_install "$package" || case $package in
+    command -v "$(program_of "$package")" >/dev/null && continue
+    [ "$package" != postgresql ] || without_cluster || true
+    apt_install "$package" || case $package in
         bubblewrap) say "bubblewrap is not installed; the one from PyPI is used instead" ;;
         *) die "$package is needed and cannot be installed from here: apt-get install $package" ;;
     esac

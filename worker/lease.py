@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.gradings.service import Renewal
 from app.settings import Settings
-from app.store.engine import Store
+from app.store.engine import AWAY, Store, why_away
 
 _log = logging.getLogger(__name__)
 
@@ -41,8 +41,11 @@ class Lease:
             try:
                 with self._store.transaction() as session:
                     renewal = self._renew(session)
+            except AWAY as error:
+                # For a moment that costs nothing; afterwards the lease is still held until somebody has taken it.
+                _log.warning("a lease was not renewed: %s", why_away(error))
+                continue
             except Exception:
-                # A database that is away for a moment costs nothing while the lease lasts.
                 _log.exception("a lease was not renewed")
                 continue
             self.lost, self.cancel_requested = not renewal.held, renewal.cancel_requested

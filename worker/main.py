@@ -31,7 +31,7 @@ from app.queue.broker import connect
 from app.queue.celery import TASK_NAME, VALIDATE_TASK_NAME, make_celery
 from app.queue.wakeup import Wakeups
 from app.settings import Misconfigured, Settings, read_settings
-from app.store.engine import Store
+from app.store.engine import AWAY, Store, why_away
 from app.workers.service import WorkerInfo, heartbeat, register, unregister
 from graders.package import Package
 from graders.report import Environment
@@ -76,13 +76,18 @@ class Heart:
                         register(session, self._info)
                 if healthy:
                     self._settings.worker_sign.touch()
+            except AWAY as error:
+                _log.warning("the heartbeat was not written: %s", why_away(error))
             except Exception:
                 _log.exception("the heartbeat was not written")
             if self._stopped.wait(self._settings.heartbeat_s):
                 break
         self._settings.worker_sign.unlink(missing_ok=True)
-        with store.transaction() as session:
-            unregister(session, self._info.id)
+        try:
+            with store.transaction() as session:
+                unregister(session, self._info.id)
+        except AWAY as error:  # those who look for it see that it is silent
+            _log.warning("this worker was not struck from the register: %s", why_away(error))
         store.close()
 
 

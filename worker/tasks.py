@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from sqlalchemy.orm import Session
 
 from app.gradings.service import (
     Claim,
@@ -21,18 +24,20 @@ from app.gradings.service import (
 )
 from app.queue.wakeup import Wakeups
 from app.settings import Settings
-from app.store.engine import Store
+from app.store.engine import AWAY, Store, why_away
 from graders.package import Package
 from graders.report import CaseResult
 from graders.verdict import Lane, State
 from worker.canary import require_canary
 from worker.job import Job
 from worker.lease import Lease
+from worker.patience import write_patiently
 from worker.stopping import Stopping, WorkerStops
 from worker.supervisor.supervisor import Cancelled, JudgeFailed, Supervisor
 
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 
 CANARY_RETRY_S = 30.0
 _LOOK_S = 0.5
@@ -52,17 +57,23 @@ class _Recorder:
         self._stopping = stopping
 
     def state(self, state: State) -> None:
-        with self._store.transaction() as session:
-            record_event(session, self._claim, "state", {"state": state.value})
-        self._wakeups.publish(self._claim.submission_id)
+        self._tell(lambda session: record_event(session, self._claim, "state", {"state": state.value}))
 
     def case(self, result: CaseResult) -> None:
-        with self._store.transaction() as session:
-            record_case(session, self._claim, result)
-        self._wakeups.publish(self._claim.submission_id)
+        self._tell(lambda session: record_case(session, self._claim, result))
 
     def cancelled(self) -> bool:
         return self._lease.lost or self._lease.cancel_requested or self._stopping.overdue
+
+    def _tell(self, write: Callable[[Session], int]) -> None:
+        """What cannot be written while the database is away is not told: the report comes all the same."""
+        try:
+            with self._store.transaction() as session:
+                write(session)
+        except AWAY as error:
+            _log.warning("grading %s: an event was not written: %s", self._claim.grading_id, why_away(error))
+        else:
+            self._wakeups.publish(self._claim.submission_id)
 
 
 class Grader:
@@ -90,13 +101,14 @@ class Grader:
         Raises WorkerStops when the worker is to take no more work.
         """
         self.prove()
-        with self._store.transaction() as session:
-            held = claim(session, grading_id, worker_id=self._worker_id, lease_s=self._settings.lease_s)
+        lease_s = self._settings.lease_s
+        held = write_patiently(
+            self._store, lambda session: claim(session, grading_id, worker_id=self._worker_id, lease_s=lease_s)
+        )
         if held is None:
             _log.info("grading %s is not there to be claimed", grading_id)
             return
         self._wakeups.publish(held.submission_id)
-        lease_s = self._settings.lease_s
         with Lease(self._store, lambda session: renew(session, held, lease_s=lease_s), self._settings) as lease:
             self._attempt(held, lease)
         self._wakeups.publish(held.submission_id)
@@ -147,19 +159,21 @@ class Grader:
         except Cancelled:
             # What was not asked for by the student, nor taken away, ends because this worker does.
             end = finish_cancelled if lease.cancel_requested or lease.lost else hand_on
-            with self._store.transaction() as session:
-                end(session, held)
+            self._write(lease, lambda session: end(session, held))
         except Exception as error:
             self._proven = False
             # Whatever went wrong is ours: the grading must not hang on it.
             _log.exception("grading %s: attempt %d failed", held.grading_id, held.attempt)
             reason = str(error) if isinstance(error, JudgeFailed) else f"{type(error).__name__}: {error}"
-            with self._store.transaction() as session:
-                give_back(session, held, reason, max_attempts=self._settings.max_attempts)
+            self._write(
+                lease, lambda session: give_back(session, held, reason, max_attempts=self._settings.max_attempts)
+            )
         else:
-            with self._store.transaction() as session:
-                if not finish(session, held, report):
-                    _log.warning("grading %s: a late result was dropped", held.grading_id)
+            if not self._write(lease, lambda session: finish(session, held, report)):
+                _log.warning("grading %s: a late result was dropped", held.grading_id)
+
+    def _write(self, lease: Lease, write: Callable[[Session], T]) -> T:
+        return write_patiently(self._store, write, lambda: lease.lost)
 
     def _job(self, held: Claim) -> Job:
         manifest = Package.from_zip(held.slug, held.package).manifest

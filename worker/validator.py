@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
@@ -32,11 +32,14 @@ from app.validations.service import (
 from graders.package import Package
 from graders.validation import ValidationReport
 from worker.lease import Lease
-from worker.stopping import Stopping
+from worker.patience import write_patiently
+from worker.stopping import Stopping, WorkerStops
 from worker.supervisor.supervisor import Cancelled, JudgeFailed
 from worker.validation.engine import Watcher
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 LOOK_S = 0.5
 """How often it is looked whether a student waits."""
@@ -76,8 +79,10 @@ class Validator:
         Raises WorkerStops when the worker is to take no more work.
         """
         self._students.prove()
-        with self._store.transaction() as session:
-            held = claim(session, validation_id, worker_id=self._worker_id, lease_s=self._settings.lease_s)
+        lease_s = self._settings.lease_s
+        held = write_patiently(
+            self._store, lambda session: claim(session, validation_id, worker_id=self._worker_id, lease_s=lease_s)
+        )
         if held is None:
             _log.info("validation %s is not there to be claimed", validation_id)
             return
@@ -86,13 +91,15 @@ class Validator:
             thread = threading.Thread(target=self._attempt, args=[held, lease], name="validation", daemon=True)
             thread.start()
             while thread.is_alive():
-                if self._stopping.told or not self._grade_waiting():
+                if not self._grade_waiting():
                     thread.join(LOOK_S)
         self._wakeups.publish(held.version_id)
 
     def _grade_waiting(self) -> bool:
         try:
-            return self._students.grade_waiting()
+            return not self._stopping.told and self._students.grade_waiting()
+        except WorkerStops:
+            return False
         except SQLAlchemyError:
             _log.exception("it could not be looked whether somebody waits")
             return False
@@ -106,18 +113,20 @@ class Validator:
         except LeaseLost:
             _log.warning("validation %s: attempt %d lost its lease", held.validation_id, held.attempt)
         except Cancelled:
-            with self._store.transaction() as session:
-                hand_on(session, held)
+            self._write(lease, lambda session: hand_on(session, held))
         except Exception as error:
             # Whatever went wrong is ours: the validation must not hang on it.
             _log.exception("validation %s: attempt %d failed", held.validation_id, held.attempt)
             reason = str(error) if isinstance(error, JudgeFailed) else f"{type(error).__name__}: {error}"
-            with self._store.transaction() as session:
-                give_back(session, held, reason, max_attempts=self._settings.max_attempts)
+            self._write(
+                lease, lambda session: give_back(session, held, reason, max_attempts=self._settings.max_attempts)
+            )
         else:
-            with self._store.transaction() as session:
-                if not finish(session, held, report):
-                    _log.warning("validation %s: a late result was dropped", held.validation_id)
+            if not self._write(lease, lambda session: finish(session, held, report)):
+                _log.warning("validation %s: a late result was dropped", held.validation_id)
+
+    def _write(self, lease: Lease, write: Callable[[Session], T]) -> T:
+        return write_patiently(self._store, write, lambda: lease.lost)
 
     @property
     def overdue(self) -> bool:

@@ -32,7 +32,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            refusal = self._refusal(scope["method"], Headers(scope=scope))
+            refusal = _unusable(scope) or self._refusal(scope["method"], Headers(scope=scope))
             if refusal is not None:
                 await problem_response(refusal)(scope, receive, send)
                 return
@@ -50,6 +50,13 @@ class Guard:
 
     def _answers_to(self, host: str) -> bool:
         return is_loopback(host) or (not self._local and (not self._hosts or host in self._hosts))
+
+
+def _unusable(scope: Scope) -> Problem | None:
+    """A NUL character names nothing: SQLite would look it up in vain, PostgreSQL would not even look."""
+    if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+        return Problem("bad-request", "An address has no NUL character.")
+    return None
 
 
 def _from_our_pages(headers: Headers) -> bool | None:

@@ -13,7 +13,9 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from app.errors import PROBLEMS, FieldError, Problem, problem_of_status
+from app.store.engine import AWAY, why_away
 
+_TRY_AGAIN_S = "5"
 MEDIA_TYPE = "application/problem+json"
 
 _log = logging.getLogger(__name__)
@@ -49,7 +51,7 @@ def install_handlers(app: FastAPI) -> None:
     async def on_problem(_request: Request, error: Exception) -> JSONResponse:
         return problem_response(_as_problem(error))
 
-    for kind in (Problem, RequestValidationError, HTTPException, Exception):
+    for kind in (Problem, RequestValidationError, HTTPException, *AWAY, Exception):
         app.add_exception_handler(kind, on_problem)
 
 
@@ -61,6 +63,10 @@ def _as_problem(error: Exception) -> Problem:
             return invalid_request(error.errors())
         case HTTPException():
             return problem_of_status(error.status_code, dict(error.headers or {}))
+    if isinstance(error, AWAY):
+        _log.warning("the database does not answer: %s", why_away(error))
+        away = PROBLEMS["database-away"]
+        return Problem(away.slug, away.help, headers={"Retry-After": _TRY_AGAIN_S})
     reference = secrets.token_hex(6)
     _log.error("internal error, reference %s", reference, exc_info=error)
     return Problem("internal-error", f"Something went wrong on our side. Reference: {reference}")

@@ -53,7 +53,7 @@ def refusal(findings: Sequence[Finding]) -> Problem:
 
 def _inspected(data: bytes) -> Inspected:
     command = [sys.executable, "-m", "app.drills.inspection"]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("WARPGRADE_")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("WARPGRADE_", "PG"))}
     try:
         with _at_once:
             done = subprocess.run(

@@ -17,6 +17,7 @@ from app.drills.following import follow
 from app.drills.intake import UPLOAD_DOCUMENTED, UploadedBytes
 from app.drills.uploads import read_package
 from app.drills.version_schemas import VersionList, VersionOut, VersionSummary
+from app.queue.following import LAST_NUMBER, resumed
 from app.queue.work import VALIDATION
 
 router = APIRouter(prefix="/drills", tags=["drill versions"])
@@ -111,16 +112,14 @@ async def follow_version(
     version_id: Annotated[str, Depends(require_version)],
     resources: AppResources,
     last_event_id: LastEventId = None,
-    after: Annotated[int, Query(ge=0, description="The same, for a first connection.")] = 0,
+    after: Annotated[int, Query(ge=0, le=LAST_NUMBER, description="The same, for a first connection.")] = 0,
 ) -> AsyncIterator[ServerSentEvent]:
     """Server-sent events ``state``, ``stage``, ``submission``, ``restarted``, ``done``, numbered by ``id``
     (instructors).
 
     The stream ends after ``done``; it may end before that, and a client resumes with ``Last-Event-ID``.
     """
-    if last_event_id is not None and last_event_id.isdecimal():
-        after = int(last_event_id)
-    async for event in follow(resources, version_id, after):
+    async for event in follow(resources, version_id, resumed(last_event_id, after)):
         yield ServerSentEvent(id=str(event.number), event=event.type, data=event.data)
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
 from sqlalchemy.orm import Session, sessionmaker
 
 _WAIT_MS = 10_000  # for a lock that another holds
@@ -22,14 +23,24 @@ _POSTGRESQL: dict[str, Any] = {
 }
 
 
+AWAY = (OperationalError, InterfaceError, TimeoutError)
+"""What is raised while the database does not answer, or is too busy: the same may succeed later."""
+
+
+def why_away(error: BaseException) -> str:
+    """One of AWAY in a line, without the statement that met it."""
+    return " ".join(str(getattr(error, "orig", error)).split())
+
+
 def make_engine(url: str) -> Engine:
     """An engine for ``url``. SQLite runs in WAL mode with foreign keys; both wait 10 s for a lock, then fail.
 
     PostgreSQL's connections are tried before they are used, so that a restarted server costs an error at most.
+    Errors do not name the values that were sent: they are students' sources, and secrets' hashes.
     """
     if make_url(url).get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True, connect_args=_POSTGRESQL)
-    engine = create_engine(url)
+        return create_engine(url, hide_parameters=True, pool_pre_ping=True, connect_args=_POSTGRESQL)
+    engine = create_engine(url, hide_parameters=True)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine

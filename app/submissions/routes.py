@@ -11,6 +11,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.access.principals import Principal
 from app.api.dependencies import AppResources, Caller, Reading, Writing
+from app.queue.following import LAST_NUMBER, resumed
 from app.submissions import service, views
 from app.submissions.following import follow
 from app.submissions.intake import BODY_DOCUMENTED, IncomingOrder
@@ -101,13 +102,11 @@ async def follow_submission(
     reader: Annotated[Principal, Depends(require_readable)],
     resources: AppResources,
     last_event_id: LastEventId = None,
-    after: Annotated[int, Query(ge=0, description="The same, for a first connection.")] = 0,
+    after: Annotated[int, Query(ge=0, le=LAST_NUMBER, description="The same, for a first connection.")] = 0,
 ) -> AsyncIterator[ServerSentEvent]:
     """Server-sent events ``state``, ``case``, ``notice``, ``restarted``, ``done``, numbered by ``id``.
 
     The stream ends after ``done``; it may end before that, and a client resumes with ``Last-Event-ID``.
     """
-    if last_event_id is not None and last_event_id.isdecimal():
-        after = int(last_event_id)
-    async for event in follow(resources, submission_id, staff=reader.staff, after=after):
+    async for event in follow(resources, submission_id, staff=reader.staff, after=resumed(last_event_id, after)):
         yield ServerSentEvent(id=str(event.number), event=event.type.value, data=event.data)

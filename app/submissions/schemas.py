@@ -25,7 +25,7 @@ from graders.verdict import State, Verdict
 
 
 class SubmissionOrder(Order):
-    drill: str = Field(max_length=64, description="The drill's slug.")
+    drill: str = Field(max_length=64, pattern=r"^[^\x00]*$", description="The drill's slug.")
     source: str = Field(description="The Python file, at most 64 KiB of UTF-8.")
 
 

@@ -17,6 +17,7 @@ from app.workers import service as workers
 from graders.verdict import Lane
 from tests import builders
 from tests.api.conftest import resources_of, serving
+from tests.databases import ON_SQLITE
 
 
 def test_drills_are_listed_and_shown_in_both_languages(local: TestClient) -> None:
@@ -69,6 +70,7 @@ def test_ready_says_what_is_missing(local: TestClient) -> None:
     assert (answer.status_code, answer.json()) == (503, {"ready": False, "reasons": ["the broker does not answer"]})
 
 
+@ON_SQLITE
 def test_health_survives_the_database(settings: Settings) -> None:
     with serving(settings) as client:
         store = resources_of(client).store
@@ -94,6 +96,14 @@ def test_every_error_is_a_problem(local: TestClient, method: str, path: str, slu
         "detail": PROBLEMS[slug].help,
     }
     assert answer.status_code == PROBLEMS[slug].status
+
+
+@pytest.mark.parametrize(
+    "path", ["/drills/%00", "/submissions/a%00b", "/submissions?user=%00", "/submissions?drill=a%00"]
+)
+def test_an_address_with_a_nul_names_nothing(local: TestClient, path: str) -> None:
+    answer = local.get(f"/api/v1{path}")
+    assert (answer.status_code, answer.json()["type"]) == (400, "/problems/bad-request")
 
 
 def test_every_problem_has_its_page(local: TestClient) -> None:

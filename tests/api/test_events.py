@@ -40,6 +40,12 @@ def test_events_come_as_they_happen_and_end_with_done(live: Live) -> None:
     assert follower.events[1].data == '{"state": "testing"}'
 
 
+def test_a_number_that_no_event_has_is_refused(live: Live) -> None:
+    path = live.path(live.claimed())
+    for after in ("-1", str(2**31), "9" * 30, "1.5"):
+        assert httpx.get(f"{path}?after={after}", headers=live.ada).status_code == 422
+
+
 def test_a_stream_resumes_where_it_broke_off(live: Live) -> None:
     claim = live.claimed()
     with live.store.transaction() as session:
@@ -52,6 +58,8 @@ def test_a_stream_resumes_where_it_broke_off(live: Live) -> None:
         (live.path(claim) + "?after=2", {}, 3),
         (live.path(claim) + "?after=2", {"Last-Event-ID": "4"}, 5),
         (live.path(claim), {"Last-Event-ID": "nonsense"}, 1),
+        (live.path(claim), {"Last-Event-ID": "9" * 5000}, 1),
+        (live.path(claim), {"Last-Event-ID": "9999999999"}, 6),
         (live.path(claim), {"Last-Event-ID": "5"}, 6),
     ):
         follower = Follower(url, live.ada | headers)

@@ -104,6 +104,8 @@ def test_a_body_over_512_kib_is_refused_early(local: TestClient) -> None:
         ({"drill": "toy"}, "source"),
         ({"source": "x"}, "drill"),
         ({"drill": "toy", "source": 5}, "source"),
+        ({**ORDER, "drill": "a\0b"}, "drill"),
+        ({**ORDER, "drill": "a" * 65}, "drill"),
         ({**ORDER, "sourc": "x"}, "sourc"),
     ],
 )

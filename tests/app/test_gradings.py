@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import select, update
 
-from app.drills.service import find_drill
-from app.errors import Problem
 from app.gradings import service as gradings
 from app.gradings.events import events_after
 from app.gradings.service import Claim, LeaseLost
 from app.store.columns import utc_now
 from app.store.engine import Store
 from app.store.models import CaseRow, Event, Grading, Submission
-from app.submissions.service import Submitted, request_cancel, submit
+from app.submissions.service import Submitted, request_cancel
 from app.workers import service as workers
 from graders.report import Report
 from graders.verdict import State, Verdict
 from tests import builders
-from tests.databases import ON_POSTGRESQL
 from tests.threads import at_once
 
 
@@ -268,37 +264,6 @@ def test_an_end_and_a_retired_lease_at_once_are_one_of_both(store: Store, submit
     row = grading(store, submitted)
     assert (row.state, len(row.faults)) == (("done", 0) if stored else ("queued", 1))
     assert [kind for _, kind in told(store, submitted)].count("done") == int(stored)
-
-
-def test_submissions_that_come_at_once_are_counted_one_after_the_other(store: Store) -> None:
-    with store.transaction() as session:
-        builders.add_drill(session)
-        ada = builders.add_user(session)
-
-    def send(_number: int) -> str | None:
-        with suppress(Problem), store.transaction() as session:
-            return submit(session, ada, "toy", builders.SOURCE, per_hour=3).submission_id
-        return None
-
-    sent = [submission for submission in at_once(5, send) if submission is not None]
-    with store.reading() as session:
-        assert sorted(session.get_one(Submission, submission).attempt for submission in sent) == [1, 2, 3]
-
-
-@ON_POSTGRESQL
-def test_who_submits_does_not_wait_for_who_uploads(store: Store, submitted: Submitted) -> None:
-    with store.transaction() as session:
-        ines = builders.add_user(session, "ines", builders.Role.INSTRUCTOR)
-
-    def send(_number: int) -> str:
-        with store.transaction() as session:
-            return submit(session, ines, "toy", builders.SOURCE, per_hour=3).submission_id
-
-    with store.transaction() as session:
-        assert find_drill(session, "toy") is not None
-        (sent,) = at_once(1, send)
-    with store.reading() as session:
-        assert session.get_one(Submission, sent).attempt == 1
 
 
 def test_what_a_submission_prints_is_kept_to_the_letter(store: Store, submitted: Submitted) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -28,6 +29,7 @@ from app.workers import service as workers
 from graders.validation import Finding, FindingCode, ValidationReport
 from tests import builders
 from tests.broker import running_broker
+from tests.threads import at_once
 from tests.uploads import toy_upload
 from tests.validated import validation_report
 
@@ -204,6 +206,31 @@ def test_the_same_tree_again_asks_for_nothing_new(store: Store, ines: builders.P
         other = versions.upload(session, ines, toy_upload(changed={"statement.en.md": "Copy. Basics, edges."}))
         assert other.version.number == 2
         assert other.validation_id is not None
+
+
+def test_uploads_of_one_tree_at_once_ask_for_one_validation(store: Store, ines: builders.Principal) -> None:
+    def upload(_number: int) -> tuple[int, bool]:
+        with store.transaction() as session:
+            made = versions.upload(session, ines, toy_upload())
+            return made.version.number, made.validation_id is not None
+
+    assert sorted(at_once(4, upload)) == [(1, False), (1, False), (1, False), (1, True)]
+
+
+def test_of_those_who_ask_again_at_once_one_is_heard(
+    store: Store, ines: builders.Principal, uploaded: Uploaded
+) -> None:
+    claim = take(store, uploaded)
+    with store.transaction() as session:
+        assert validations.finish(session, claim, validation_report())
+
+    def ask(_number: int) -> bool:
+        with suppress(Problem), store.transaction() as session:
+            versions.validate_again(session, ines, "copy", 1)
+            return True
+        return False
+
+    assert sorted(at_once(4, ask)) == [False, False, False, True]
 
 
 def test_times_are_kept(store: Store, uploaded: Uploaded) -> None:

@@ -46,8 +46,11 @@ class Client:
         assert answer.status_code == 202, answer.text
         return str(answer.json()["id"])
 
+    def ask(self, submission: str) -> httpx.Response:
+        return self._http.get(f"/api/v1/submissions/{submission}")
+
     def look(self, submission: str) -> dict[str, Any]:
-        answer = self._http.get(f"/api/v1/submissions/{submission}")
+        answer = self.ask(submission)
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.json()
         return found
