@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 import multiprocessing
+from typing import Any
 
-from worker.stopping import Stopping
+import pytest
+
+from app.settings import Settings
+from app.store.engine import Store
+from tests import builders
+from tests.worker.test_tasks import Bench
+from worker.stopping import Stopping, WorkerStops
+from worker.supervisor.supervisor import Cancelled
+
+
+@pytest.fixture
+def bench(store: Store, settings: Settings) -> Bench:
+    return Bench(store, settings)
 
 
 def test_patience_begins_when_it_is_told() -> None:
@@ -32,3 +45,21 @@ def test_a_process_that_was_forked_hears_it() -> None:
     go.set()
     process.join()
     assert overdue.value
+
+
+def test_a_worker_that_stops_hands_its_grading_on(bench: Bench) -> None:
+    def judge(listener: Any) -> Report:
+        assert not listener.cancelled()
+        bench.stopping.tell()
+        assert listener.cancelled()
+        raise Cancelled
+
+    bench.grade(judge)
+    assert (bench.grading.state, bench.grading.faults, bench.grading.sent_at) == ("queued", [], None)
+
+
+def test_a_worker_that_was_told_to_stop_begins_nothing(bench: Bench) -> None:
+    bench.stopping.tell()
+    with pytest.raises(WorkerStops):
+        bench.grade(lambda _: builders.report())
+    assert (bench.grading.state, bench.grading.attempt) == ("queued", 0)

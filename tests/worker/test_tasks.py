@@ -27,7 +27,7 @@ from tests.processes import wait_until
 from tests.threads import at_once
 from worker import patience
 from worker.job import Job
-from worker.stopping import Stopping, WorkerStops
+from worker.stopping import Stopping
 from worker.supervisor.supervisor import Cancelled
 from worker.tasks import Grader
 
@@ -168,21 +168,3 @@ def test_a_database_that_stays_away_is_not_waited_for_for_ever(bench: Bench, mon
         with pytest.raises(OperationalError):
             bench.grade(judge)
     assert bench.grading.state == "compiling", "whoever sweeps takes it back"
-
-
-def test_a_worker_that_stops_hands_its_grading_on(bench: Bench) -> None:
-    def judge(listener: Any) -> Report:
-        assert not listener.cancelled()
-        bench.stopping.tell()
-        assert listener.cancelled()
-        raise Cancelled
-
-    bench.grade(judge)
-    assert (bench.grading.state, bench.grading.faults, bench.grading.sent_at) == ("queued", [], None)
-
-
-def test_a_worker_that_was_told_to_stop_begins_nothing(bench: Bench) -> None:
-    bench.stopping.tell()
-    with pytest.raises(WorkerStops):
-        bench.grade(lambda _: builders.report())
-    assert (bench.grading.state, bench.grading.attempt) == ("queued", 0)
