@@ -199,6 +199,13 @@ FAULTS = (
         *_EXCEPTION,
         contained=False,
     ),
+    Fault(
+        "many_files",
+        "for number in range(1 << 20): open(os.environ['TMPDIR'] + f'/{number}', 'wb').write(bytes(1 << 20))",
+        (Verdict.RUNTIME_ERROR,),
+        ("case.exception", "case.scratch"),
+        contained=False,
+    ),
     Fault("stdout_flood", "print('x' * (1 << 21))", *_OUTPUT),
     Fault("stderr_flood", "[os.write(2, b'y' * 65536) for _ in range(1000)]", *_OUTPUT, _INTERPRETER),
     Fault(

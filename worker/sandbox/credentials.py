@@ -35,9 +35,13 @@ class _Program(ctypes.Structure):
 
 def missing_capabilities(wanted: Iterable[int]) -> list[str]:
     """The names of those that this process does not have."""
-    lines = Path("/proc/self/status").read_text("latin-1").splitlines()
-    held = int(next(line.split()[1] for line in lines if line.startswith("CapEff:")), 16)
+    held = _capabilities("CapEff")
     return [_NAMES[number] for number in wanted if not held >> number & 1]
+
+
+def passes_capabilities_on() -> bool:
+    """Whether programs that this process starts get capabilities that are not theirs by their id."""
+    return _capabilities("CapAmb") != 0
 
 
 def keep_only(*capabilities: int) -> None:
@@ -91,6 +95,11 @@ def filter_system_calls(bpf: bytes) -> None:
     """Install a compiled seccomp filter. Needs no_new_privs."""
     program = _Program(len(bpf) // _INSTRUCTION_BYTES, bpf)
     _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(program))
+
+
+def _capabilities(field: str) -> int:
+    lines = Path("/proc/thread-self/status").read_text("latin-1").splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(f"{field}:")), 16)
 
 
 def _prctl(option: int, *arguments: int) -> None:

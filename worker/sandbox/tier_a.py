@@ -21,7 +21,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from worker.sandbox import seccomp
+from worker.sandbox import credentials, seccomp
 from worker.sandbox.process import STOP_WAIT_S, SandboxedProcess
 from worker.sandbox.process_tree import at_rest
 from worker.sandbox.walls import (
@@ -112,6 +112,7 @@ def bubblewrap() -> str:
 def command(walls: Walls, program: list[str], seccomp_fd: int, uid: int) -> list[str]:
     """The command that runs ``program`` behind ``walls``."""
     return [
+        *_without_capabilities(),
         bubblewrap(),
         *_namespaces(uid),
         *("--die-with-parent", "--new-session", "--clearenv"),
@@ -123,6 +124,13 @@ def command(walls: Walls, program: list[str], seccomp_fd: int, uid: int) -> list
         *_drop_to(uid),
         *python_command(program, PROGRAM),
     ]
+
+
+def _without_capabilities() -> list[str]:
+    """An ordinary user's bubblewrap refuses to run with capabilities, such as tier B wants a worker to have."""
+    if not credentials.passes_capabilities_on():
+        return []
+    return ["setpriv", "--ambient-caps=-all", "--inh-caps=-all", "--"]
 
 
 def as_root() -> bool:

@@ -19,9 +19,7 @@ import contextlib
 import json
 import os
 import resource
-import secrets
 import select
-import shutil
 import signal
 import socket
 import sys
@@ -165,7 +163,8 @@ class Warden:
             with self._overseeing():
                 empty(self._scratch)
             self._scratch.rmdir()
-        shutil.rmtree(self._scratch.parent)
+        empty(self._scratch.parent)
+        self._scratch.parent.rmdir()
 
     def _signal_all(self) -> None:
         with self._overseeing(), contextlib.suppress(ProcessLookupError, PermissionError):
@@ -227,7 +226,7 @@ def empty(folder: Path) -> None:
             for child in path.iterdir():
                 if child.is_dir() and not child.is_symlink():
                     child.chmod(0o700)
-                child.rename(folder / secrets.token_hex(8))
+                child.rename(folder / os.urandom(8).hex())
             path.rmdir()
 
 

@@ -21,6 +21,12 @@ from worker.supervisor.sandbox_choice import choose_sandbox
 print(choose_sandbox("auto").name)
 """
 
+CAPABILITIES = "-all,+setuid,+setgid,+kill"
+AN_ORDINARY_USER = [
+    *("setpriv", "--reuid=10001", "--regid=10001", "--clear-groups", "--no-new-privs"),
+    *(f"--inh-caps={CAPABILITIES}", f"--ambient-caps={CAPABILITIES}", "--"),
+]
+
 
 def test_the_strongest_tier_is_chosen() -> None:
     assert choose_sandbox("auto") is TIER_A
@@ -32,29 +38,17 @@ def test_where_tier_a_is_denied_tier_b_is_chosen(monkeypatch: pytest.MonkeyPatch
         assert choose_sandbox("auto") is TIER_B
 
 
-def test_in_a_container_tier_b_is_chosen() -> None:
+@pytest.mark.parametrize("user", [[], AN_ORDINARY_USER], ids=["root", "ordinary user"])
+def test_in_a_container_tier_b_is_chosen(user: list[str]) -> None:
     """Under the restrictions of an engine: few capabilities, no mounts, a root that cannot be written."""
     with in_tier("B"):
         filter_fd = seccomp.filter_file()
-        box = [
-            "bwrap",
-            "--ro-bind",
-            "/",
-            "/",
-            "--dev",
-            "/dev",
-            "--proc",
-            "/proc",
-            "--tmpfs",
-            "/run",
-            "--setenv",
-            "TMPDIR",
-            "/run",
-        ]
-        box += ["--unshare-pid", "--unshare-ipc", "--die-with-parent", "--seccomp", str(filter_fd), "--cap-drop", "ALL"]
+        box = ["bwrap", *("--ro-bind", "/", "/"), *("--dev", "/dev"), *("--proc", "/proc"), "--unshare-pid"]
+        box += [*("--perms", "1777"), *("--tmpfs", "/run"), *("--setenv", "TMPDIR", "/run"), "--unshare-ipc"]
+        box += ["--die-with-parent", *("--seccomp", str(filter_fd)), *("--cap-drop", "ALL")]
         for name in ("CAP_SETUID", "CAP_SETGID", "CAP_KILL"):
             box += ["--cap-add", name]
-        command = [*box, sys.executable, "-c", CHOOSE]
+        command = [*box, *user, sys.executable, "-c", CHOOSE]
         done = subprocess.run(command, pass_fds=(filter_fd,), capture_output=True, text=True, check=False)
         os.close(filter_fd)
     assert (done.stdout.strip(), done.stderr) == ("B", "")
