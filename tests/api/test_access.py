@@ -18,6 +18,7 @@ from app.store.models import BrowserSession, Token, User
 from app.submissions.service import Submitted
 from tests import builders
 from tests.api.conftest import SAME_ORIGIN, resources_of, serving
+from tests.databases import ON_SQLITE
 
 SignUp = Callable[..., dict[str, str]]
 ORDER = {"drill": "toy", "source": builders.SOURCE}
@@ -28,11 +29,13 @@ def test_local_mode_knows_its_user_without_a_password(local: TestClient) -> None
     assert (me["name"], me["role"], me["via"]) == ("local", "admin", "local")
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost", "localhost:8000", "[::1]:8000", "127.3.2.1"])
 def test_local_mode_answers_to_loopback_hosts(local: TestClient, host: str) -> None:
     assert local.get("/api/v1/me", headers={"Host": host}).status_code == 200
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8000", "", "[::"])
 def test_local_mode_refuses_other_hosts(local: TestClient, host: str) -> None:
     for path in ("/api/v1/me", "/health", "/problems/not-found"):
@@ -41,6 +44,7 @@ def test_local_mode_refuses_other_hosts(local: TestClient, host: str) -> None:
         assert answer.json()["type"] == "/problems/wrong-host"
 
 
+@ON_SQLITE
 def test_server_mode_answers_to_the_hosts_it_is_told(server_settings: Settings) -> None:
     def status(settings: Settings, host: str) -> int:
         with serving(settings) as client:
@@ -53,6 +57,7 @@ def test_server_mode_answers_to_the_hosts_it_is_told(server_settings: Settings) 
     assert status(server_settings, "other.example") != 421
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

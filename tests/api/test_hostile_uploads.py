@@ -20,15 +20,18 @@ from app.store.models import Drill, DrillVersion, Validation
 from graders.archive import MOST_FILES, UNPACKED_BYTES
 from graders.limits import PACKAGE_BYTES
 from tests.api.conftest import resources_of
-from tests.databases import ON_SQLITE
 from tests.uploads import Entry, entries_of, form, raw_zip, toy_upload
 
 SignUp = Callable[..., dict[str, str]]
 
-pytestmark = ON_SQLITE  # what is refused reaches no database
-
 FOLDER = "graders/copy"
 TOML = f"{FOLDER}/drill.toml"
+
+
+@pytest.fixture
+def database_kind() -> str:
+    """What is refused reaches no database."""
+    return "sqlite"
 
 
 def with_entry(name: str | zipfile.ZipInfo, content: str | bytes = "x") -> bytes:
