@@ -9,6 +9,7 @@ import pytest
 
 from app.settings import Settings
 from app.store.engine import Store
+from graders.report import Report
 from tests import builders
 from tests.worker.test_tasks import Bench
 from worker.stopping import Stopping, WorkerStops
