@@ -55,6 +55,7 @@ RUN groupadd --gid 10001 warpgrade \
 COPY --from=packages /opt/warpgrade /opt/warpgrade
 COPY --from=ours /opt/ours /opt/warpgrade
 COPY containers/as-worker.sh /usr/local/bin/as-worker
+RUN chmod 0755 /usr/local/bin/as-worker
 ENV PATH=/opt/warpgrade/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin \
     LANG=C.UTF-8 \
     PYTHONUNBUFFERED=1 \
@@ -73,6 +74,7 @@ RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends redis-server \
     && rm -rf /var/lib/apt/lists/*
 COPY containers/redis.sh /usr/local/bin/serve-redis
+RUN chmod 0755 /usr/local/bin/serve-redis
 USER redis
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["serve-redis", "check"]
 CMD ["serve-redis"]
@@ -88,6 +90,7 @@ RUN apt-get update \
     && chmod 1777 /run/postgresql # the mode of the tmpfs that is mounted there
 ENV PATH=/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LANG=C.UTF-8
 COPY containers/postgres.sh /usr/local/bin/serve-postgres
+RUN chmod 0755 /usr/local/bin/serve-postgres
 USER postgres
 # A fast end: the default one waits for every client to leave.
 STOPSIGNAL SIGINT
