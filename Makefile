@@ -1,12 +1,12 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test gpu-check bench-judge bench-reference tune-reference lint lock clean
+.PHONY: help setup serve test gpu-check bench-judge bench-reference tune-reference secrets compose-check lint lock clean
 
 PYTHON ?= python3
 export PYTHON
 VENV := .venv/bin
 
 help: ## Show this help
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
 setup: ## Install everything that serving needs
 	@scripts/setup.sh bubblewrap
@@ -29,6 +29,12 @@ bench-reference: ## How fast the reference softmax is beside a copy and others, 
 
 tune-reference: ## Which rung and options are fastest by N, for reference/softmax/tuning.py, with PYTHON
 	@$${PYTHON:-python3} scripts/tune_reference.py $(ARGS)
+
+secrets: ## Write the secrets of docker-compose.yml, each where there is none yet
+	@scripts/secrets.sh
+
+compose-check: ## Build, start and try the containers for real (needs Docker with Compose v2; minutes)
+	@$(PYTHON) scripts/compose_check.py
 
 lint: setup ## Check style, types and the arrows between packages
 	$(VENV)/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from app.access.principals import Role
 from app.errors import Problem
 from app.serve import CannotServe
 from app.serve import serve as run_service
-from app.settings import Settings
+from app.settings import Misconfigured, Settings, read_settings, sentences
 from app.setup import NotPrepared, prepare
 from app.store.engine import Store
 from app.users.schemas import UserOrder
@@ -37,6 +38,14 @@ def serve() -> None:
         raise typer.Exit(run_service(_settings()))
     except CannotServe as error:
         _fail(str(error))
+
+
+@cli.command()
+def migrate() -> None:
+    """Bring the database to this version: its schema, the built-in drills, the administrator's token."""
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    _prepare(_settings())
+    print("the database is up to date")
 
 
 @cli.command()
@@ -94,11 +103,9 @@ def add_user(
     settings = _settings()
     try:
         order = UserOrder(name=name, role=role)
-        prepare(settings)
     except ValidationError as error:
-        _refuse(error)
-    except NotPrepared as error:
-        _fail(str(error))
+        _fail(sentences(error))
+    _prepare(settings)
     store = Store(settings.database)
     try:
         with store.transaction() as session:
@@ -118,18 +125,16 @@ def main() -> None:
 def _settings() -> Settings:
     """From the environment; what cannot be used ends the program with a line each."""
     try:
-        return Settings()
-    except ValidationError as error:
-        _refuse(error)
+        return read_settings()
+    except Misconfigured as error:
+        _fail(str(error))
 
 
-def _refuse(error: ValidationError) -> NoReturn:
-    _fail("\n".join(_sentence(item["loc"], item["msg"]) for item in error.errors()))
-
-
-def _sentence(location: tuple[int | str, ...], message: str) -> str:
-    text = message.removeprefix("Value error, ")
-    return f"{'_'.join(str(part) for part in location)}: {text}" if location else text
+def _prepare(settings: Settings) -> None:
+    try:
+        prepare(settings)
+    except NotPrepared as error:
+        _fail(str(error))
 
 
 def _become(module: str, *arguments: str) -> NoReturn:

@@ -126,8 +126,8 @@ _TYPES = (
         "wrong-host",
         421,
         "Wrong host",
-        "In local mode Warpgrade answers to localhost and loopback addresses only. To serve others, start it with "
-        "WARPGRADE_MODE=server.",
+        "In local mode Warpgrade answers to localhost and loopback addresses only; to serve others, start it with "
+        "WARPGRADE_MODE=server. In server mode it answers to the names in WARPGRADE_HOSTS, if there are any.",
     ),
     ProblemType("invalid-request", 422, "Invalid request", "'errors' names the fields and what is wrong with them."),
     ProblemType(

@@ -23,6 +23,8 @@ from app.settings import Settings
 from app.setup import NotPrepared, prepare
 from app.supervise import Child, Supervisor
 
+_LOCAL_STOP_S = 2  # who presses Ctrl-C does not want to wait for a grading
+_WORKER_END_S = 15.0  # to hand on what it was at and to end its judge
 _STREAM_GRACE_S = 2  # uvicorn would wait for open streams for ever
 
 
@@ -75,6 +77,7 @@ def _run(settings: Settings, listener: socket.socket) -> int:
         server_header=False,
         lifespan="on",
         timeout_graceful_shutdown=_STREAM_GRACE_S,
+        forwarded_allow_ips=list(settings.trusted_proxies),
     )
     server = _Server(config)
     _welcome(settings, listener)
@@ -84,14 +87,16 @@ def _run(settings: Settings, listener: socket.socket) -> int:
 
 def _children(settings: Settings) -> list[Child]:
     """The broker, unless the operator has one; the worker, which in server mode is started by itself."""
-    environment = {name: value for name, value in os.environ.items() if name != "WARPGRADE_ADMIN_TOKEN"}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("WARPGRADE_")}
     children = []
     if settings.broker_url is None:
         client = connect(settings)
         children.append(Child("broker", server_command(settings), environment, ready=lambda: is_up(client)))
     if settings.mode == "local":
         command = [sys.executable, "-m", "worker.main"]
-        children.append(Child("worker", command, environment | settings.environment()))
+        patience = {"WARPGRADE_STOP_S": str(min(settings.stop_s, _LOCAL_STOP_S))}
+        settled = environment | settings.environment() | patience
+        children.append(Child("worker", command, settled, stop_s=_WORKER_END_S))
     return children
 
 

@@ -12,16 +12,25 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_process_init, worker_process_shutdown, worker_ready, worker_shutdown
+from celery.exceptions import Reject
+from celery.signals import (
+    worker_process_init,
+    worker_process_shutdown,
+    worker_ready,
+    worker_shutdown,
+    worker_shutting_down,
+)
 
 from app.queue.broker import connect
 from app.queue.celery import TASK_NAME, VALIDATE_TASK_NAME, make_celery
 from app.queue.wakeup import Wakeups
-from app.settings import Settings
+from app.settings import Misconfigured, Settings, read_settings
 from app.store.engine import AWAY, Store, why_away
 from app.workers.service import WorkerInfo, heartbeat, register, unregister
 from graders.package import Package
@@ -30,6 +39,7 @@ from graders.validation import ValidationReport
 from graders.verdict import Lane
 from worker.sandbox.tiers import Sandbox
 from worker.sandbox.walls import SandboxUnavailable
+from worker.stopping import Stopping, WorkerStops
 from worker.supervisor.lane import STANDBY, Post, choose_post
 from worker.supervisor.supervisor import Supervisor
 from worker.tasks import Grader, Health
@@ -60,16 +70,19 @@ class Heart:
         store = Store(self._settings.database)
         while True:
             try:
+                healthy = bool(self._health.value)
                 with store.transaction() as session:
-                    healthy = bool(self._health.value)
                     if not heartbeat(session, self._info.id, healthy, None if healthy else _UNHEALTHY):
                         register(session, self._info)
+                if healthy:
+                    self._settings.worker_sign.touch()
             except AWAY as error:
                 _log.warning("the heartbeat was not written: %s", why_away(error))
             except Exception:
                 _log.exception("the heartbeat was not written")
             if self._stopped.wait(self._settings.heartbeat_s):
                 break
+        self._settings.worker_sign.unlink(missing_ok=True)
         try:
             with store.transaction() as session:
                 unregister(session, self._info.id)
@@ -81,8 +94,8 @@ class Heart:
 class TaskProcess:
     """What the process that runs the tasks holds: made after the fork, since connections do not survive one."""
 
-    def __init__(self, settings: Settings, post: Post, worker_id: str, health: Health) -> None:
-        self._settings, self._worker_id, self._health = settings, worker_id, health
+    def __init__(self, settings: Settings, post: Post, worker_id: str, health: Health, stopping: Stopping) -> None:
+        self._settings, self._worker_id, self._health, self._stopping = settings, worker_id, health, stopping
         self._post, self._lane, self._sandbox = post, post.lane, post.sandbox
         self._supervisor: Supervisor | None = None
         self._grader: Grader | None = None
@@ -103,8 +116,11 @@ class TaskProcess:
             worker_id=self._worker_id,
             sandbox=self._sandbox.name,
             health=self._health,
+            stopping=self._stopping,
         )
-        self._validator = Validator(store, settings, wakeups, self._grader, self._run, worker_id=self._worker_id)
+        self._validator = Validator(
+            store, settings, wakeups, self._grader, self._run, worker_id=self._worker_id, stopping=self._stopping
+        )
 
     def stop(self, **_: Any) -> None:
         if self._supervisor is not None:
@@ -113,24 +129,35 @@ class TaskProcess:
     def grade(self, grading_id: str) -> None:
         if self._grader is None:
             raise RuntimeError("tasks run in a process that has started")
-        self._grader.grade(grading_id)
+        with _passing_on():
+            self._grader.grade(grading_id)
 
     def validate(self, validation_id: str) -> None:
         if self._validator is None:
             raise RuntimeError("tasks run in a process that has started")
-        self._validator.validate(validation_id)
+        with _passing_on():
+            self._validator.validate(validation_id)
 
     def _run(self, package: Package, watcher: Watcher) -> ValidationReport:
         return Validation(package, self._post, watcher, self._settings.limits).run()
 
 
-def main() -> int:
-    """Run until told to stop. Exit code 1 when no sandbox can be built."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s worker %(levelname)s %(name)s: %(message)s")
-    settings = Settings()
+@contextmanager
+def _passing_on() -> Iterator[None]:
+    """A message that this worker does not begin with goes back to the queue."""
     try:
+        yield
+    except WorkerStops as error:
+        raise Reject(str(error), requeue=True) from error
+
+
+def main() -> int:
+    """Run until told to stop. Exit code 1 when no sandbox can be built, or what is set cannot be used."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s worker %(levelname)s %(name)s: %(message)s")
+    try:
+        settings = read_settings()
         post = choose_post(settings.lane, settings.sandbox)
-    except SandboxUnavailable as error:
+    except (Misconfigured, SandboxUnavailable) as error:
         print(f"warpgrade worker: not started: {error}", file=sys.stderr)
         return 1
     lane, sandbox = post.lane, post.sandbox
@@ -138,11 +165,14 @@ def main() -> int:
     environment = _environment(lane, sandbox)
     info = WorkerInfo(worker_id, lane.queue, lane, socket.gethostname(), os.getpid(), sandbox.name, environment)
     health = multiprocessing.Value("b", True)
-    process = TaskProcess(settings, post, worker_id, health)
+    stopping = Stopping(settings.stop_s)
+    process = TaskProcess(settings, post, worker_id, health, stopping)
     heart = Heart(settings, info, health)
     worker_process_init.connect(process.start, weak=False)
     worker_process_shutdown.connect(process.stop, weak=False)
     worker_ready.connect(lambda **_: heart.start(), weak=False)
+    _log.info("worker %s: lane %s, queue %s, sandbox %s", worker_id, lane.value, lane.queue, sandbox.name)
+    worker_shutting_down.connect(lambda **_: stopping.tell(), weak=False)
     worker_shutdown.connect(lambda **_: heart.stop(), weak=False)
     celery = make_celery(settings)
     celery.task(process.grade, name=TASK_NAME)

@@ -16,6 +16,7 @@ from app.gradings.service import (
     finish,
     finish_cancelled,
     give_back,
+    hand_on,
     next_waiting,
     record_case,
     record_event,
@@ -31,6 +32,7 @@ from worker.canary import require_canary
 from worker.job import Job
 from worker.lease import Lease
 from worker.patience import write_patiently
+from worker.stopping import Stopping, WorkerStops
 from worker.supervisor.supervisor import Cancelled, JudgeFailed, Supervisor
 
 _log = logging.getLogger(__name__)
@@ -38,6 +40,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 CANARY_RETRY_S = 30.0
+_LOOK_S = 0.5
 
 
 class Health(Protocol):
@@ -49,8 +52,9 @@ class Health(Protocol):
 class _Recorder:
     """Writes what the supervisor tells into the database, as it comes."""
 
-    def __init__(self, store: Store, held: Claim, lease: Lease, wakeups: Wakeups) -> None:
+    def __init__(self, store: Store, held: Claim, lease: Lease, wakeups: Wakeups, stopping: Stopping) -> None:
         self._store, self._claim, self._lease, self._wakeups = store, held, lease, wakeups
+        self._stopping = stopping
 
     def state(self, state: State) -> None:
         self._tell(lambda session: record_event(session, self._claim, "state", {"state": state.value}))
@@ -59,7 +63,7 @@ class _Recorder:
         self._tell(lambda session: record_case(session, self._claim, result))
 
     def cancelled(self) -> bool:
-        return self._lease.lost or self._lease.cancel_requested
+        return self._lease.lost or self._lease.cancel_requested or self._stopping.overdue
 
     def _tell(self, write: Callable[[Session], int]) -> None:
         """What cannot be written while the database is away is not told: the report comes all the same."""
@@ -85,13 +89,17 @@ class Grader:
         worker_id: str,
         sandbox: str,
         health: Health,
+        stopping: Stopping,
     ) -> None:
         self._store, self._supervisor, self._settings, self._wakeups = store, supervisor, settings, wakeups
-        self._worker_id, self._sandbox, self._health = worker_id, sandbox, health
+        self._worker_id, self._sandbox, self._health, self._stopping = worker_id, sandbox, health, stopping
         self._proven = False
 
     def grade(self, grading_id: str) -> None:
-        """Claim the grading and end it: with a report, cancelled, or given back. A message for nothing is dropped."""
+        """Claim the grading and end it: with a report, cancelled, or given back. A message for nothing is dropped.
+
+        Raises WorkerStops when the worker is to take no more work.
+        """
         self.prove()
         lease_s = self._settings.lease_s
         held = write_patiently(
@@ -117,28 +125,41 @@ class Grader:
     def prove(self) -> None:
         """Before the first grading, and after one that failed through our fault: the canary has to be right.
 
-        While it is not, no work is taken: the worker says so where it is looked at, and tries again.
+        While it is not, no work is taken: the worker says so where it is looked at, and tries again. Raises
+        WorkerStops when the worker is to take no more work.
         """
+        self._require_going_on()
         while not self._proven:
             try:
                 require_canary(self._supervisor, self._supervisor.lane, self._sandbox)
             except JudgeFailed as error:
                 _log.error("this worker takes no work: %s", error)
                 self._health.value = False
-                time.sleep(CANARY_RETRY_S)
+                self._rest(CANARY_RETRY_S)
             else:
                 self._proven, self._health.value = True, True
+
+    def _rest(self, duration_s: float) -> None:
+        deadline = time.monotonic() + duration_s
+        while time.monotonic() < deadline:
+            self._require_going_on()
+            time.sleep(_LOOK_S)
+
+    def _require_going_on(self) -> None:
+        if self._stopping.told:
+            raise WorkerStops("this worker stops")
 
     def _attempt(self, held: Claim, lease: Lease) -> None:
         try:
             job = self._job(held)
-            recorder = _Recorder(self._store, held, lease, self._wakeups)
+            recorder = _Recorder(self._store, held, lease, self._wakeups, self._stopping)
             report = self._supervisor.grade(job, held.package, recorder)
         except LeaseLost:
             _log.warning("grading %s: attempt %d lost its lease", held.grading_id, held.attempt)
         except Cancelled:
-            if not lease.lost:
-                self._write(lease, lambda session: finish_cancelled(session, held))
+            # What was not asked for by the student, nor taken away, ends because this worker does.
+            end = finish_cancelled if lease.cancel_requested or lease.lost else hand_on
+            self._write(lease, lambda session: end(session, held))
         except Exception as error:
             self._proven = False
             # Whatever went wrong is ours: the grading must not hang on it.

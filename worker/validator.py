@@ -24,6 +24,7 @@ from app.validations.service import (
     claim,
     finish,
     give_back,
+    hand_on,
     renew,
     tell_stage,
     tell_submission,
@@ -32,6 +33,7 @@ from graders.package import Package
 from graders.validation import ValidationReport
 from worker.lease import Lease
 from worker.patience import write_patiently
+from worker.stopping import Stopping, WorkerStops
 from worker.supervisor.supervisor import Cancelled, JudgeFailed
 from worker.validation.engine import Watcher
 
@@ -58,13 +60,24 @@ class Validator:
     """Validates by id. Lives in the process that runs the tasks, next to ``students``, which grades there."""
 
     def __init__(
-        self, store: Store, settings: Settings, wakeups: Wakeups, students: Students, engine: Engine, *, worker_id: str
+        self,
+        store: Store,
+        settings: Settings,
+        wakeups: Wakeups,
+        students: Students,
+        engine: Engine,
+        *,
+        worker_id: str,
+        stopping: Stopping,
     ) -> None:
         self._store, self._settings, self._wakeups = store, settings, wakeups
-        self._students, self._engine, self._worker_id = students, engine, worker_id
+        self._students, self._engine, self._worker_id, self._stopping = students, engine, worker_id, stopping
 
     def validate(self, validation_id: str) -> None:
-        """Claim the validation and end it: with a report, or given back. A message for nothing is dropped."""
+        """Claim the validation and end it: with a report, or given back. A message for nothing is dropped.
+
+        Raises WorkerStops when the worker is to take no more work.
+        """
         self._students.prove()
         lease_s = self._settings.lease_s
         held = write_patiently(
@@ -84,7 +97,9 @@ class Validator:
 
     def _grade_waiting(self) -> bool:
         try:
-            return self._students.grade_waiting()
+            return not self._stopping.told and self._students.grade_waiting()
+        except WorkerStops:
+            return False
         except SQLAlchemyError:
             _log.exception("it could not be looked whether somebody waits")
             return False
@@ -95,8 +110,10 @@ class Validator:
     def _attempt(self, held: Claim, lease: Lease) -> None:
         try:
             report = self._engine(Package.from_zip(held.slug, held.package), _Teller(self, held, lease))
-        except (LeaseLost, Cancelled):
+        except LeaseLost:
             _log.warning("validation %s: attempt %d lost its lease", held.validation_id, held.attempt)
+        except Cancelled:
+            self._write(lease, lambda session: hand_on(session, held))
         except Exception as error:
             # Whatever went wrong is ours: the validation must not hang on it.
             _log.exception("validation %s: attempt %d failed", held.validation_id, held.attempt)
@@ -110,6 +127,11 @@ class Validator:
 
     def _write(self, lease: Lease, write: Callable[[Session], T]) -> T:
         return write_patiently(self._store, write, lambda: lease.lost)
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the validation is to stop because the worker does."""
+        return self._stopping.overdue
 
     def tell(self, held: Claim, write: Callable[[Session], int]) -> None:
         """Write an event and wake who follows. What cannot be written is not told: the report comes all the same."""
@@ -137,4 +159,4 @@ class _Teller:
         )
 
     def cancelled(self) -> bool:
-        return self._lease.lost
+        return self._lease.lost or self._validator.overdue

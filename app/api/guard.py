@@ -3,7 +3,8 @@
 A page on another site can make a browser send us requests, with our cookie. What it cannot do is set
 an Authorization header, or hide where it comes from: browsers say so in Sec-Fetch-Site, older ones and
 plain-http pages in Origin. Local mode signs everybody in, so there a change without a token must show
-that it comes from our own pages, and the Host header must name this machine.
+that it comes from our own pages, and the Host header must name this machine. Server mode answers to the
+hosts that its operator names, and to loopback, from where it is probed.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._local = settings.mode == "local"
+        self._hosts = frozenset(host.lower() for host in settings.hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -40,7 +42,7 @@ class Guard:
         await self._app(scope, receive, send)
 
     def _refusal(self, method: str, headers: Headers) -> Problem | None:
-        if self._local and not is_loopback(_host_name(headers.get("host", ""))):
+        if not self._answers_to(_host_name(headers.get("host", ""))):
             return Problem("wrong-host", PROBLEMS["wrong-host"].help)
         if method in _SAFE_METHODS or headers.get("authorization", "").lower().startswith("bearer "):
             return None
@@ -48,6 +50,9 @@ class Guard:
         if ours or (ours is None and not self._local and f"{COOKIE}=" not in headers.get("cookie", "")):
             return None
         return Problem("cross-origin", PROBLEMS["cross-origin"].help)
+
+    def _answers_to(self, host: str) -> bool:
+        return is_loopback(host) or (not self._local and (not self._hosts or host in self._hosts))
 
 
 def _unusable(scope: Scope, headers: Headers) -> Problem | None:

@@ -32,9 +32,17 @@ class Released(StrEnum):
 
 
 def release(
-    session: Session, grading_id: str, held: ColumnElement[bool], reason: str, *, max_attempts: int
+    session: Session,
+    grading_id: str,
+    held: ColumnElement[bool],
+    reason: str | None,
+    *,
+    max_attempts: int = MAX_ATTEMPTS,
 ) -> Released:
-    """Take a grading back from its attempt if ``held`` is still true of its row, and decide how it goes on."""
+    """Take a grading back from its attempt if ``held`` is still true of its row, and decide how it goes on.
+
+    Without a ``reason`` nothing went wrong, and the attempt does not count among the ``max_attempts``.
+    """
     row = session.execute(
         select(Grading.submission_id, Grading.attempt, Grading.faults).where(held).with_for_update(key_share=True)
     ).one_or_none()
@@ -44,13 +52,20 @@ def release(
     asked = select(Submission.cancel_requested_at).where(Submission.id == row.submission_id)
     if session.scalars(asked).one() is not None:
         return Released.CANCELLED if cancel(session, row.submission_id, grading_id, held) else Released.LOST
-    faults = [*row.faults, {"attempt": row.attempt, "reason": reason, "at": utc_now().isoformat()}]
-    if row.attempt >= max_attempts:
+    faults = with_fault(row.faults, row.attempt, reason)
+    if len(faults) >= max_attempts:
         return _give_up(session, row.submission_id, grading_id, held, faults)
     if not update_grading(session, held, **_queued_again(), faults=faults):
         return Released.LOST
     append_event(session, row.submission_id, grading_id, EventType.STATE, {"state": State.QUEUED.value})
     return Released.REQUEUED
+
+
+def with_fault(faults: list[Any], attempt: int, reason: str | None) -> list[Any]:
+    """The reasons why attempts failed, with another one. None: nothing went wrong."""
+    if reason is None:
+        return faults
+    return [*faults, {"attempt": attempt, "reason": reason, "at": utc_now().isoformat()}]
 
 
 def end_with_report(

@@ -143,6 +143,12 @@ def give_back(session: Session, claim: Claim, reason: str, *, max_attempts: int 
     release(session, claim.grading_id, _held_by(claim), reason, max_attempts=max_attempts)
 
 
+def hand_on(session: Session, claim: Claim) -> None:
+    """The worker stops, which is nobody's fault: queue the grading again, for another. Does nothing when the lease is
+    lost."""
+    release(session, claim.grading_id, _held_by(claim), None)
+
+
 def _held_by(claim: Claim) -> ColumnElement[bool]:
     return and_(
         Grading.id == claim.grading_id,

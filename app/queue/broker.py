@@ -30,7 +30,7 @@ class BrokerError(RuntimeError):
 
 def broker_url(settings: Settings) -> str:
     """The URL as Celery reads it: the configured one, or our own server's socket."""
-    return settings.broker_url or f"redis+socket://{socket_path(settings.data)}?virtual_host=0"
+    return settings.broker or f"redis+socket://{socket_path(settings.data)}?virtual_host=0"
 
 
 def redis_url(settings: Settings) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session
 
+from app.gradings.outcomes import MAX_ATTEMPTS, with_fault
 from app.store.columns import as_json, utc_now
 from app.store.models import DrillVersion, Validation, VersionState
 from app.store.updates import rows_changed
@@ -23,9 +24,17 @@ class ValidationState(StrEnum):
     DONE = "done"
 
 
-def release(session: Session, validation_id: str, held: ColumnElement[bool], reason: str, *, max_attempts: int) -> bool:
+def release(
+    session: Session,
+    validation_id: str,
+    held: ColumnElement[bool],
+    reason: str | None,
+    *,
+    max_attempts: int = MAX_ATTEMPTS,
+) -> bool:
     """Take a validation back from its attempt if ``held`` is still true of its row: queue it again, or end it
-    without a report after ``max_attempts``. False: somebody else was faster."""
+    without a report after ``max_attempts`` that failed. Without a ``reason`` nothing went wrong, and the attempt does
+    not count. False: somebody else was faster."""
     row = session.execute(
         select(Validation.drill_version_id, Validation.attempt, Validation.faults)
         .where(held)
@@ -33,8 +42,8 @@ def release(session: Session, validation_id: str, held: ColumnElement[bool], rea
     ).one_or_none()
     if row is None:
         return False
-    faults = [*row.faults, {"attempt": row.attempt, "reason": reason, "at": utc_now().isoformat()}]
-    if row.attempt >= max_attempts:
+    faults = with_fault(row.faults, row.attempt, reason)
+    if len(faults) >= max_attempts:
         return end(session, row.drill_version_id, validation_id, held, None, faults=faults)
     queued = {"state": ValidationState.QUEUED.value, "worker_id": None, "lease_until": None, "queue": None}
     if not update_validation(session, held, **queued, sent_at=None, faults=faults):

@@ -45,6 +45,19 @@ def test_local_mode_refuses_other_hosts(local: TestClient, host: str) -> None:
 
 
 @ON_SQLITE
+def test_server_mode_answers_to_the_hosts_it_is_told(server_settings: Settings) -> None:
+    def status(settings: Settings, host: str) -> int:
+        with serving(settings) as client:
+            return client.get("/ready", headers={"Host": host}).status_code
+
+    named = server_settings.model_copy(update={"hosts": ("Grade.School.Example",)})
+    answers = {host: status(named, host) for host in ("grade.school.example", "grade.school.example:8443", "localhost")}
+    assert 421 not in answers.values()
+    assert status(named, "other.example") == status(named, "") == 421
+    assert status(server_settings, "other.example") != 421
+
+
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

@@ -309,3 +309,24 @@ def test_who_waits_longest_for_a_queue_is_next(store: Store, submitted: Submitte
     assert (next_of("cpu"), next_of("gpu")) == (submitted.grading_id, None)
     take(store, submitted)
     assert next_of("cpu") == second.grading_id
+
+
+def test_what_a_stopping_worker_hands_on_is_queued_again_and_counts_as_no_failure(
+    store: Store, submitted: Submitted
+) -> None:
+    for attempt in range(1, 6):
+        claim = take(store, submitted)
+        assert claim.attempt == attempt
+        with store.transaction() as session:
+            gradings.hand_on(session, claim)
+    found = grading(store, submitted)
+    assert (found.state, found.faults, found.sent_at) == ("queued", [], None)
+
+
+def test_what_was_cancelled_is_not_handed_on(store: Store, submitted: Submitted) -> None:
+    claim = take(store, submitted)
+    with store.transaction() as session:
+        request_cancel(session, session.get_one(Submission, submitted.submission_id))
+    with store.transaction() as session:
+        gradings.hand_on(session, claim)
+    assert grading(store, submitted).state == "cancelled"

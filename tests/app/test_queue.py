@@ -231,7 +231,7 @@ def test_a_grading_that_cannot_be_ended_keeps_no_other_waiting(bench: Bench, cap
     expired = utc_now() - timedelta(seconds=1)
     for submitted in (broken, sound):
         assert bench.claim(submitted) is not None
-        bench.set(submitted, lease_until=expired, attempt=3)
+        bench.set(submitted, lease_until=expired, faults=["first", "second"])
     with bench.store.transaction() as session:
         version = bench.grading(broken).drill_version_id
         other = builders.add_drill(session, builders.toy_package("other"))

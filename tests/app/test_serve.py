@@ -127,7 +127,26 @@ def test_settings_that_must_not_start_are_one_clear_line(tmp_path: Path) -> None
     assert answer.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", [["serve"], ["user", "add", "ada", "--role", "student"]])
+def test_migrate_makes_the_database_and_may_be_repeated(tmp_path: Path) -> None:
+    environment = environment_of(tmp_path / "data", WARPGRADE_MODE="server")
+    for _ in range(2):
+        answer = run("migrate", environment=environment)
+        assert (answer.returncode, answer.stdout) == (0, "the database is up to date\n")
+    assert (tmp_path / "data/warpgrade.db").exists()
+
+
+@pytest.mark.parametrize("command", ["serve", "worker", "migrate"])
+def test_a_missing_secret_is_one_clear_line(tmp_path: Path, command: str) -> None:
+    missing = tmp_path / "admin_token"
+    environment = environment_of(tmp_path, WARPGRADE_MODE="server", WARPGRADE_ADMIN_TOKEN_FILE=str(missing))
+    answer = run(command, environment=environment)
+    assert answer.returncode == 1
+    said = f"WARPGRADE_ADMIN_TOKEN_FILE names {missing}, which cannot be read: No such file or directory\n"
+    assert answer.stderr.endswith(said)
+    assert answer.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [["migrate"], ["serve"], ["user", "add", "ada", "--role", "student"]])
 def test_a_database_that_does_not_answer_is_one_clear_line(tmp_path: Path, command: list[str]) -> None:
     url = f"postgresql://ada:a-secret@/warpgrade?host={tmp_path}"
     answer = run(*command, environment=environment_of(tmp_path / "data", WARPGRADE_DATABASE_URL=url))

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.slow
 TOKEN = "an-administrators-token-0123456789"
 CORPUS = Path(__file__).parents[2] / "graders/t2_softmax/submissions"
 RIGHT = (CORPUS / "accepted/one_row_per_program.py").read_text()
+SLOW = f"{RIGHT}\nimport time\nquick = softmax\n\ndef softmax(x, out):\n    time.sleep(0.2)\n    quick(x, out)\n"
 WRONG = (CORPUS / "wrong_answer/no_max.py").read_text()
 QUICK = {
     "WARPGRADE_ADMIN_TOKEN": TOKEN,
@@ -134,6 +135,23 @@ def test_a_service_that_is_killed_and_started_again(served: Served, client: Clie
     second = Client(again.url)
     try:
         assert_ended_once(second, right, wrong)
+    finally:
+        second.close()
+        again.process.kill()
+        again.process.wait()
+
+
+def test_a_service_that_is_told_to_stop_hands_its_grading_on(served: Served, client: Client, tmp_path: Path) -> None:
+    slow = client.submit(SLOW)
+    client.wait(slow, "testing")
+    served.process.terminate()
+    assert served.process.wait(60) == 0
+    assert "killing it" not in served.output
+    again = Served(tmp_path / "data", **QUICK)
+    second = Client(again.url)
+    try:
+        assert second.wait(slow, timeout_s=180)["verdict"] == "accepted"
+        assert [data for kind, data in second.events(slow) if kind == "restarted"] == [{"attempt": 2}]
     finally:
         second.close()
         again.process.kill()

@@ -27,6 +27,7 @@ from tests.processes import wait_until
 from tests.threads import at_once
 from worker import patience
 from worker.job import Job
+from worker.stopping import Stopping
 from worker.supervisor.supervisor import Cancelled
 from worker.tasks import Grader
 
@@ -54,6 +55,7 @@ class Bench:
         self.store = store
         self.settings = settings.model_copy(update={"heartbeat_s": 0.05})
         self.wakeups = Wakeups(connect(settings))
+        self.stopping = Stopping(0)
         with store.transaction() as session:
             builders.add_drill(session)
             self.submitted: Submitted = builders.add_submission(session, builders.add_user(session))
@@ -61,7 +63,16 @@ class Bench:
     def grade(self, judge: Judge) -> None:
         supervisor: Any = Played(judge)
         health = SimpleNamespace(value=True)
-        grader = Grader(self.store, supervisor, self.settings, self.wakeups, worker_id="w", sandbox="A", health=health)
+        grader = Grader(
+            self.store,
+            supervisor,
+            self.settings,
+            self.wakeups,
+            worker_id="w",
+            sandbox="A",
+            health=health,
+            stopping=self.stopping,
+        )
         grader.grade(self.submitted.grading_id)
 
     @property

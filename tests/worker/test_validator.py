@@ -21,6 +21,7 @@ from tests import builders
 from tests.processes import wait_until
 from tests.uploads import toy_upload
 from tests.validated import validation_report
+from worker.stopping import Stopping
 from worker.supervisor.supervisor import Cancelled, JudgeFailed
 from worker.validation.engine import Watcher
 from worker.validator import Validator
@@ -48,7 +49,7 @@ class Bench:
     """An uploaded drill and the worker that validates it."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
-        self.store, self.students = store, Waiting()
+        self.store, self.students, self.stopping = store, Waiting(), Stopping(0)
         self.settings = settings.model_copy(update={"heartbeat_s": 0.05, "max_attempts": 2})
         self.client = connect(settings)
         with store.transaction() as session:
@@ -58,7 +59,15 @@ class Bench:
         self.validation_id, self.version_id = uploaded.validation_id, uploaded.version.id
 
     def validate(self, engine: Engine) -> None:
-        made = Validator(self.store, self.settings, Wakeups(self.client), self.students, engine, worker_id="w")
+        made = Validator(
+            self.store,
+            self.settings,
+            Wakeups(self.client),
+            self.students,
+            engine,
+            worker_id="w",
+            stopping=self.stopping,
+        )
         made.validate(self.validation_id)
 
     @property
@@ -147,3 +156,16 @@ def test_students_do_not_wait_for_a_validation(bench: Bench) -> None:
 
     bench.validate(engine)
     assert bench.state == ("valid", "done")
+
+
+def test_a_worker_that_stops_hands_its_validation_on(bench: Bench) -> None:
+    def engine(package: Package, watcher: Watcher) -> ValidationReport:
+        bench.stopping.tell()
+        bench.students.waiting = 1
+        assert watcher.cancelled()
+        raise Cancelled
+
+    bench.validate(engine)
+    assert bench.state == ("validating", "queued")
+    with bench.store.reading() as session:
+        assert session.get_one(Validation, bench.validation_id).faults == []

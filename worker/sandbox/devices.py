@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
-_SHARED = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
+_GPU = re.compile(r"nvidia\d+")
+_SHARED = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools")
 
 
-def gpu_nodes(index: int = 0) -> tuple[str, ...]:
-    """The nodes of GPU ``index``; empty when this machine has no such GPU."""
-    own = f"/dev/nvidia{index}"
-    if not Path(own).exists():
+def gpu_nodes(dev: Path = Path("/dev")) -> tuple[str, ...]:
+    """The nodes of the first GPU here; empty when there is none.
+
+    A container that was given the third GPU of its host has /dev/nvidia2 and no other: the driver counts from what it
+    finds.
+    """
+    numbers = [int(name[6:]) for name in os.listdir(dev) if _GPU.fullmatch(name)]
+    if not numbers:
         return ()
-    return (own, *(node for node in _SHARED if Path(node).exists()))
+    own = str(dev / f"nvidia{min(numbers)}")
+    return (own, *(str(dev / name) for name in _SHARED if (dev / name).exists()))

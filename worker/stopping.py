@@ -1,0 +1,33 @@
+"""How a worker stops: it takes no more work, and what it is at ends soon or goes to another worker."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+
+
+class WorkerStops(Exception):
+    """The worker was told to stop before it could begin: the work is another's."""
+
+
+class Stopping:
+    """Whether this worker was told to stop, shared by the process that hears it and the one that works."""
+
+    def __init__(self, patience_s: float) -> None:
+        self._patience_s = patience_s
+        self._told_at = multiprocessing.Value("d", 0.0)
+
+    def tell(self) -> None:
+        """Stop; telling it again changes nothing."""
+        if not self.told:
+            self._told_at.value = time.monotonic()
+
+    @property
+    def told(self) -> bool:
+        """Take no more work."""
+        return bool(self._told_at.value)
+
+    @property
+    def overdue(self) -> bool:
+        """Give up even what is being worked at: it has had ``patience_s`` seconds to end."""
+        return self.told and time.monotonic() >= float(self._told_at.value) + self._patience_s
