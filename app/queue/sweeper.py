@@ -82,7 +82,7 @@ class Sweeper:
             unsent = and_(table.state == QUEUED, table.sent_at.is_(None))
             waiting = session.scalars(select(table.id).where(unsent).order_by(table.queued_at).limit(_BATCH)).all()
         for work_id in waiting:
-            if not self._dispatcher.dispatch(work_id, work):
+            if not self._dispatcher.send(work_id, work, sent_at=None):
                 return
 
     def _send_lost(self, work: Work) -> None:
@@ -94,7 +94,8 @@ class Sweeper:
                 for row in session.scalars(self._lost_in(session, work, queue))
             ]
         for work_id, sent_at in lost:
-            self._dispatcher.dispatch(work_id, work, sent_at=sent_at)
+            if not self._dispatcher.send(work_id, work, sent_at=sent_at):
+                return
 
     def _overdue_queues(self, session: Session, work: Work) -> list[str]:
         return list(session.scalars(select(work.table.queue).where(self._overdue(work)).distinct()))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -14,7 +16,7 @@ from sqlalchemy import select, update
 
 from app.gradings import service as gradings
 from app.queue.broker import connect, redis_url
-from app.queue.celery import TASK_NAME, make_celery
+from app.queue.celery import TASK_NAME, make_celery, make_sender
 from app.queue.dispatch import Dispatcher
 from app.queue.sweeper import Sweeper
 from app.queue.wakeup import Listeners, Wakeups, wait_for
@@ -35,7 +37,7 @@ class Bench:
 
     def __init__(self, store: Store, settings: Settings, client: redis.Redis) -> None:
         self.store, self.settings, self.client = store, settings, client
-        self.celery = make_celery(settings)
+        self.celery = make_sender(settings)
         self.dispatcher = Dispatcher(store, self.celery, settings)
         self.sweeper = Sweeper(store, self.dispatcher, Wakeups(client), client, settings)
         with store.transaction() as session:
@@ -140,6 +142,27 @@ def test_a_broker_that_is_down_delays_and_nothing_else(store: Store, settings: S
         assert bench.waiting() == 1
         bench.celery.close()
     client.close()
+
+
+def test_a_broker_that_is_silent_is_left_to_the_sweeper_for_a_while(bench: Bench) -> None:
+    """Requests' threads would wait for it, all of them."""
+    bench.worker()
+    first, second = bench.submit(), bench.submit()
+    broker = bench.client.info()["process_id"]
+    os.kill(broker, signal.SIGSTOP)
+    try:
+        assert not bench.dispatcher.dispatch(first.grading_id)
+    finally:
+        os.kill(broker, signal.SIGCONT)
+    assert not bench.dispatcher.dispatch(second.grading_id)
+    assert bench.waiting() == 0
+    bench.sweeper.sweep()
+    assert bench.waiting() == 2
+
+
+def test_a_request_waits_for_a_silent_broker_less_than_a_worker_does(settings: Settings) -> None:
+    sender, consumer = (make(settings).conf.broker_transport_options for make in (make_sender, make_celery))
+    assert sender["socket_timeout"] * 5 < consumer["socket_timeout"]
 
 
 def test_a_lost_message_is_sent_again(bench: Bench) -> None:
