@@ -29,7 +29,9 @@ from app.workers import service as workers
 from graders.verdict import Lane
 from tests import builders
 from tests.broker import running_broker
+from tests.databases import ON_SQLITE
 from tests.processes import wait_until
+from tests.statements import recorded
 
 
 class Bench:
@@ -194,6 +196,31 @@ def test_a_message_that_was_overtaken_is_lost_too(bench: Bench) -> None:
     sent_at = bench.grading(lost).sent_at
     assert sent_at is not None
     assert sent_at > utc_now() - LONG_AGO
+
+
+def test_what_was_claimed_before_it_was_sent_again_has_overtaken_nothing(bench: Bench) -> None:
+    bench.worker()
+    waits, taken_back, behind = bench.submit(), bench.submit(), bench.submit()
+    bench.dispatcher.dispatch(behind.grading_id)
+    bench.set(waits, queue="cpu", sent_at=utc_now() - 2 * LONG_AGO)
+    bench.set(taken_back, queue="cpu", sent_at=utc_now() - LONG_AGO, claimed_at=utc_now() - 3 * LONG_AGO)
+    before = bench.waiting()
+    bench.sweeper.sweep()
+    assert bench.waiting() == before
+
+
+@ON_SQLITE
+def test_what_has_been_overtaken_is_found_without_a_look_at_all_there_was(bench: Bench) -> None:
+    bench.worker()
+    first, second = bench.submit(), bench.submit()
+    for submitted in (first, second):
+        bench.dispatcher.dispatch(submitted.grading_id)
+    bench.set(first, sent_at=utc_now() - LONG_AGO)
+    with recorded(bench.store.engine) as statements:
+        bench.sweeper.sweep()
+    plans = [step for step in statements.plans() if "gradings" in step]
+    assert [step for step in plans if "SCAN" in step] == []
+    assert any("ix_gradings_queue_sent_at" in step for step in plans)
 
 
 def test_a_queue_whose_workers_are_gone_is_given_to_another(bench: Bench) -> None:
