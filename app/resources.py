@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import redis
 
 from app.queue.broker import connect, redis_url
-from app.queue.celery import make_celery
+from app.queue.celery import make_sender
 from app.queue.dispatch import Dispatcher
 from app.queue.sweeper import Sweeper
 from app.queue.wakeup import Listeners, Wakeups
@@ -42,7 +42,7 @@ async def open_resources(settings: Settings) -> AsyncIterator[Resources]:
     """Build the resources, with the sweeper and the wake-up subscription running, and take them down again."""
     store = Store(settings.database)
     client = connect(settings)
-    celery = make_celery(settings)
+    celery = make_sender(settings)
     resources = Resources(
         settings=settings,
         store=store,

@@ -26,6 +26,8 @@ from graders.verdict import State, Verdict
 _ACTIVE = tuple(state.value for state in State if not state.final)
 _ENDED = tuple(state.value for state in State if state.final)
 _NO_ROUTE = "none"
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+_OTHER_METHOD = "other"
 _SERVER_ERROR = 500
 
 
@@ -68,18 +70,19 @@ class Requests:
             await self._app(scope, receive, send)
             return
         began, status = time.perf_counter(), 0
+        method = scope["method"] if scope["method"] in _METHODS else _OTHER_METHOD  # anybody may invent some
 
         async def noted(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                self._seconds.labels(scope["method"], _route(scope)).observe(time.perf_counter() - began)
+                self._seconds.labels(method, _route(scope)).observe(time.perf_counter() - began)
             await send(message)
 
         try:
             await self._app(scope, receive, noted)
         finally:
-            self._count.labels(scope["method"], _route(scope), str(status or _SERVER_ERROR)).inc()
+            self._count.labels(method, _route(scope), str(status or _SERVER_ERROR)).inc()
 
 
 def process_registry() -> CollectorRegistry:

@@ -12,11 +12,17 @@ VALIDATE_TASK_NAME = "warpgrade.validate"
 
 _CONNECT_TIMEOUT_S = 2
 _SOCKET_TIMEOUT_S = 15
+_SENDING_TIMEOUT_S = 1
 _RESTORE_INTERVAL_S = 5
 
 
-def make_celery(settings: Settings) -> Celery:
-    """The application that the web service sends with and a worker consumes with.
+def make_sender(settings: Settings) -> Celery:
+    """The application that the web service sends with. It soon gives up on a silent broker: the sweeper tries again."""
+    return make_celery(settings, socket_timeout_s=_SENDING_TIMEOUT_S)
+
+
+def make_celery(settings: Settings, *, socket_timeout_s: float = _SOCKET_TIMEOUT_S) -> Celery:
+    """The application that a worker consumes with.
 
     Correctness rests on the database's leases, not on these options: they only keep the queue brisk.
     """
@@ -43,7 +49,7 @@ def make_celery(settings: Settings) -> Celery:
             "unacked_restore_interval": _RESTORE_INTERVAL_S,
             "unacked_restore_throttle": 1,
             "socket_connect_timeout": _CONNECT_TIMEOUT_S,
-            "socket_timeout": _SOCKET_TIMEOUT_S,
+            "socket_timeout": socket_timeout_s,
             "socket_keepalive": True,
             # Give up soon when the broker is down: the sweeper sends later. Consumers reconnect by themselves.
             "max_retries": 1,

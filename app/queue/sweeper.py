@@ -12,12 +12,12 @@ from datetime import timedelta
 from typing import Any, ParamSpec
 
 import redis
-from sqlalchemy import ColumnElement, Select, and_, delete, exists, select
+from sqlalchemy import ColumnElement, Select, and_, delete, select
 from sqlalchemy.orm import Session, aliased
 
 from app.queue.dispatch import Dispatcher
 from app.queue.wakeup import Wakeups
-from app.queue.work import EVERY_WORK, IDLE, QUEUED, Work
+from app.queue.work import EVERY_WORK, HELD, QUEUED, Work
 from app.settings import Settings
 from app.store.columns import utc_now
 from app.store.engine import Store
@@ -58,7 +58,7 @@ class Sweeper:
 
     def _take_back_expired(self, work: Work) -> None:
         table = work.table
-        expired = and_(table.state.not_in(IDLE), table.lease_until < utc_now())
+        expired = and_(table.state.in_(HELD), table.lease_until < utc_now())
         with self._store.reading() as session:
             rows = session.execute(select(table.id, work.topic.label("topic"), table.attempt).where(expired)).all()
         for row in rows:
@@ -82,7 +82,7 @@ class Sweeper:
             unsent = and_(table.state == QUEUED, table.sent_at.is_(None))
             waiting = session.scalars(select(table.id).where(unsent).order_by(table.queued_at).limit(_BATCH)).all()
         for work_id in waiting:
-            if not self._dispatcher.dispatch(work_id, work):
+            if not self._dispatcher.send(work_id, work, sent_at=None):
                 return
 
     def _send_lost(self, work: Work) -> None:
@@ -94,7 +94,8 @@ class Sweeper:
                 for row in session.scalars(self._lost_in(session, work, queue))
             ]
         for work_id, sent_at in lost:
-            self._dispatcher.dispatch(work_id, work, sent_at=sent_at)
+            if not self._dispatcher.send(work_id, work, sent_at=sent_at):
+                return
 
     def _overdue_queues(self, session: Session, work: Work) -> list[str]:
         return list(session.scalars(select(work.table.queue).where(self._overdue(work)).distinct()))
@@ -115,9 +116,9 @@ class Sweeper:
         if self._is_empty(queue) or (live and queue not in live):
             return overdue.limit(_BATCH)
         later = aliased(table)
-        return overdue.where(
-            exists().where(later.queue == queue, later.sent_at > table.sent_at, later.claimed_at > later.sent_at)
-        ).limit(_BATCH)
+        claimed = select(later.sent_at).where(later.queue == queue, later.claimed_at > later.sent_at)
+        newest = claimed.order_by(later.sent_at.desc()).limit(1).scalar_subquery()
+        return overdue.where(table.sent_at < newest).limit(_BATCH)
 
     def _is_empty(self, queue: str) -> bool:
         try:

@@ -14,6 +14,7 @@ from app.gradings.outcomes import release as release_grading
 from app.queue.celery import TASK_NAME, VALIDATE_TASK_NAME
 from app.store.models import Grading, Validation
 from app.store.updates import rows_changed
+from app.validations.outcomes import ValidationState
 from app.validations.outcomes import release as release_validation
 from graders.verdict import State
 
@@ -35,8 +36,8 @@ class Work:
 
 
 QUEUED = State.QUEUED.value
-IDLE = (QUEUED, State.DONE.value, State.CANCELLED.value)
-"""States in which no worker holds the work."""
+HELD = (State.COMPILING.value, State.TESTING.value, State.MEASURING.value, ValidationState.RUNNING.value)
+"""States in which a worker holds the work. They are few, and an index finds them among all that has ended."""
 
 
 def _take_back_grading(

@@ -180,11 +180,12 @@ class Submission(Base):
             postgresql_where=text("charged"),
         ),
         Index("ix_submissions_user_id_created_at", "user_id", "created_at"),
+        Index("ix_submissions_drill_id_id", "drill_id", "id"),
     )
 
     id: Mapped[str] = mapped_column(_ID, primary_key=True, default=new_id)
     user_id: Mapped[str] = mapped_column(ForeignKey(User.id))
-    drill_id: Mapped[str] = mapped_column(ForeignKey(Drill.id), index=True)
+    drill_id: Mapped[str] = mapped_column(ForeignKey(Drill.id))
     drill_version_id: Mapped[str] = mapped_column(ForeignKey(DrillVersion.id))
     source: Mapped[str] = mapped_column(Text)
     source_sha: Mapped[str] = mapped_column(_SHA256)
@@ -211,6 +212,7 @@ class Grading(Queued, Base):
             postgresql_where=text("is_current"),
         ),
         Index("ix_gradings_state_queued_at", "state", "queued_at"),
+        Index("ix_gradings_queue_sent_at", "queue", "sent_at"),
     )
 
     id: Mapped[str] = mapped_column(_ID, primary_key=True, default=new_id)

@@ -78,3 +78,11 @@ def test_requests_are_counted_by_route_and_not_by_path(local: TestClient) -> Non
     assert counts["warpgrade_request_seconds_count", "GET", "/api/v1/submissions/{submission_id}"] == 2
     assert not [key for key in counts if "/nowhere/a" in key]
     assert counts["process_resident_memory_bytes",] > 0
+
+
+def test_methods_that_clients_invent_are_counted_together(local: TestClient) -> None:
+    for method in ("BREW", "WHEN"):
+        local.request(method, "/ready")
+    counted = {key[1]: value for key, value in scraped(local).items() if key[0] == "warpgrade_requests_total"}
+    assert counted["other"] == 2
+    assert not {"BREW", "WHEN"} & set(counted)

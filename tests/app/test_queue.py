@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -14,7 +16,7 @@ from sqlalchemy import select, update
 
 from app.gradings import service as gradings
 from app.queue.broker import connect, redis_url
-from app.queue.celery import TASK_NAME, make_celery
+from app.queue.celery import TASK_NAME, make_celery, make_sender
 from app.queue.dispatch import Dispatcher
 from app.queue.sweeper import Sweeper
 from app.queue.wakeup import Listeners, Wakeups, wait_for
@@ -27,7 +29,9 @@ from app.workers import service as workers
 from graders.verdict import Lane
 from tests import builders
 from tests.broker import running_broker
+from tests.databases import ON_SQLITE
 from tests.processes import wait_until
+from tests.statements import recorded
 
 
 class Bench:
@@ -35,7 +39,7 @@ class Bench:
 
     def __init__(self, store: Store, settings: Settings, client: redis.Redis) -> None:
         self.store, self.settings, self.client = store, settings, client
-        self.celery = make_celery(settings)
+        self.celery = make_sender(settings)
         self.dispatcher = Dispatcher(store, self.celery, settings)
         self.sweeper = Sweeper(store, self.dispatcher, Wakeups(client), client, settings)
         with store.transaction() as session:
@@ -142,6 +146,27 @@ def test_a_broker_that_is_down_delays_and_nothing_else(store: Store, settings: S
     client.close()
 
 
+def test_a_broker_that_is_silent_is_left_to_the_sweeper_for_a_while(bench: Bench) -> None:
+    """Requests' threads would wait for it, all of them."""
+    bench.worker()
+    first, second = bench.submit(), bench.submit()
+    broker = bench.client.info()["process_id"]
+    os.kill(broker, signal.SIGSTOP)
+    try:
+        assert not bench.dispatcher.dispatch(first.grading_id)
+    finally:
+        os.kill(broker, signal.SIGCONT)
+    assert not bench.dispatcher.dispatch(second.grading_id)
+    assert bench.waiting() == 0
+    bench.sweeper.sweep()
+    assert bench.waiting() == 2
+
+
+def test_a_request_waits_for_a_silent_broker_less_than_a_worker_does(settings: Settings) -> None:
+    sender, consumer = (make(settings).conf.broker_transport_options for make in (make_sender, make_celery))
+    assert sender["socket_timeout"] * 5 < consumer["socket_timeout"]
+
+
 def test_a_lost_message_is_sent_again(bench: Bench) -> None:
     bench.worker()
     submitted = bench.submit()
@@ -171,6 +196,31 @@ def test_a_message_that_was_overtaken_is_lost_too(bench: Bench) -> None:
     sent_at = bench.grading(lost).sent_at
     assert sent_at is not None
     assert sent_at > utc_now() - LONG_AGO
+
+
+def test_what_was_claimed_before_it_was_sent_again_has_overtaken_nothing(bench: Bench) -> None:
+    bench.worker()
+    waits, taken_back, behind = bench.submit(), bench.submit(), bench.submit()
+    bench.dispatcher.dispatch(behind.grading_id)
+    bench.set(waits, queue="cpu", sent_at=utc_now() - 2 * LONG_AGO)
+    bench.set(taken_back, queue="cpu", sent_at=utc_now() - LONG_AGO, claimed_at=utc_now() - 3 * LONG_AGO)
+    before = bench.waiting()
+    bench.sweeper.sweep()
+    assert bench.waiting() == before
+
+
+@ON_SQLITE
+def test_what_has_been_overtaken_is_found_without_a_look_at_all_there_was(bench: Bench) -> None:
+    bench.worker()
+    first, second = bench.submit(), bench.submit()
+    for submitted in (first, second):
+        bench.dispatcher.dispatch(submitted.grading_id)
+    bench.set(first, sent_at=utc_now() - LONG_AGO)
+    with recorded(bench.store.engine) as statements:
+        bench.sweeper.sweep()
+    plans = [step for step in statements.plans() if "gradings" in step]
+    assert [step for step in plans if "SCAN" in step] == []
+    assert any("ix_gradings_queue_sent_at" in step for step in plans)
 
 
 def test_a_queue_whose_workers_are_gone_is_given_to_another(bench: Bench) -> None:
