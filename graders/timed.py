@@ -24,12 +24,18 @@ class Place:
         return self.layout.numel * self.dtype.itemsize
 
 
+MEANS = (-120.0, 0.0, 100.0)
+PEAK = (3.0, 8.0)
+
+
 @dataclass(frozen=True)
 class TimedShape:
     """M rows and N columns of a dtype, M as large as the target has room for.
 
     ``operands`` makes inputs and outputs for a number of rows; ``bytes_moved`` is the least that any kernel must
-    read and write for one call.
+    read and write for one call. Inputs are normal random numbers around one of ``means``, drawn for each round. Then
+    one element of each row is changed to lie higher by as many standard deviations as ``peak`` says, from and to: it
+    should make wrong whatever was computed of the row before.
     """
 
     name: str
@@ -37,6 +43,8 @@ class TimedShape:
     columns: int
     dtype: torch.dtype
     operands: Callable[[int], tuple[tuple[Place, ...], tuple[Place, ...]]]
+    means: tuple[float, ...] = MEANS
+    peak: tuple[float, float] = PEAK
 
     def bytes_moved(self, rows: int) -> int:
         inputs, outs = self.operands(rows)
@@ -44,7 +52,15 @@ class TimedShape:
 
 
 def rowwise(
-    name: str, rows: int, columns: int, dtype: torch.dtype, *, row_stride: int | None = None, vectors: int = 0
+    name: str,
+    rows: int,
+    columns: int,
+    dtype: torch.dtype,
+    *,
+    row_stride: int | None = None,
+    vectors: int = 0,
+    means: tuple[float, ...] = MEANS,
+    peak: tuple[float, float] = PEAK,
 ) -> TimedShape:
     """One M×N input and an output of the same shape; the input's rows ``row_stride`` apart, contiguous without it.
 
@@ -58,4 +74,4 @@ def rowwise(
         beside = Place(dtype, Layout.of((columns,), (1,), GUARD, GUARD))
         return (Place(dtype, x), *[beside] * vectors), (Place(dtype, out),)
 
-    return TimedShape(name, rows, columns, dtype, operands)
+    return TimedShape(name, rows, columns, dtype, operands, means, peak)

@@ -15,7 +15,7 @@ from worker.judge.messages import Captured, Compiled, Returned, Went
 from worker.judge.outcome import Stopped
 from worker.judge.placement import Views
 from worker.judge.supervisor_link import Pause
-from worker.judge.timing.slots import Slots, Values
+from worker.judge.timing.slots import Slots
 from worker.protocol.doorbell import Doorbell
 
 WARM_UP_ROUNDS = 3
@@ -65,7 +65,7 @@ class Contestant:
         What it is called with has values as a round has, not what empty slots hold.
         """
         _require(self._attendant.load())
-        self.slots.fill(Values.drawn())
+        self.slots.fill(self.slots.draw())
         self.slots.place_peaks()
         torch.cuda.synchronize()  # another process is about to read it
         self._attendant.resume()

@@ -13,7 +13,6 @@ from graders.report import Message
 from worker.judge.timing.calibration import PROBE_BYTES, Calibration, DeviceClock, Stretch, stretch
 from worker.judge.timing.conditions import Conditions
 from worker.judge.timing.contestant import Contestant
-from worker.judge.timing.slots import Values
 
 MAX_VOID_IN_A_ROW = 3
 MAX_VOID = 12
@@ -73,7 +72,8 @@ class Rounds:
     def _once(self, contestant: Contestant, count: int, *, checked: bool) -> tuple[Round, Stretch | None]:
         """The contestant is awake from the first probe to the last copy: what it does before go shows in the judge's
         own operations and is stale once the peaks have changed; what it does after done shows in the copies."""
-        slots, calibration, values = contestant.slots, self._calibration, Values.drawn()
+        slots, calibration = contestant.slots, self._calibration
+        values = slots.draw()
         order, used = contestant.draw(count)
         taken = self._random.sample(used, len(used))
         contestant.resume()

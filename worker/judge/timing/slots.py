@@ -17,8 +17,7 @@ from worker.judge.timing.calibration import Calibration
 
 _ALIGNMENT = 2 << 20
 _PEAK_LAUNCHES = 6
-_PEAK_FROM, _PEAK_TO = 3.0, 8.0
-"""A row's peak lies this many standard deviations above its mean."""
+_DEVIATIONS = (0.5, 1.0, 3.0)
 _PEAK_SHARE = 1e-3
 """In a long row it lies higher, so that exp(peak) is at least this share of what is a row's sum of exponentials: the
 checks' tolerance is far below, and no element of the row is right without it."""
@@ -30,10 +29,6 @@ class Values:
 
     mean: float
     deviation: float
-
-    @classmethod
-    def drawn(cls) -> Values:
-        return cls(random.SystemRandom().choice((-120.0, 0.0, 100.0)), random.SystemRandom().choice((0.5, 1.0, 3.0)))
 
 
 class Slot:
@@ -62,8 +57,8 @@ class Peaks:
     A peak changes every output of its row, and where it lies nobody else knows.
     """
 
-    def __init__(self, arena: Arena, views: list[torch.Tensor]) -> None:
-        first = views[0]
+    def __init__(self, arena: Arena, views: list[torch.Tensor], heights: tuple[float, float]) -> None:
+        first, self._heights = views[0], heights
         whole = arena.flat(0, arena.nbytes // first.element_size(), first.dtype)
         self._flat, self._columns, self._stride = whole, first.shape[-1], first.stride(-1)
         self._rows = torch.cat([_row_starts(view, whole) for view in views])
@@ -73,7 +68,7 @@ class Peaks:
     def draw(self, privates: list[torch.Tensor], values: Values, generator: torch.Generator) -> None:
         """Choose places and heights, and change the private copies: contiguous, one a slot, in the slots' order."""
         torch.randint(self._columns, self._at.shape, generator=generator, out=self._at)
-        self._values.uniform_(_PEAK_FROM, _PEAK_TO, generator=generator).mul_(values.deviation)
+        self._values.uniform_(*self._heights, generator=generator).mul_(values.deviation)
         self._values.add_(values.mean + max(0.0, math.log(_PEAK_SHARE * self._columns)))
         count = len(self._rows) // len(privates)
         parts = zip(self._at.view(-1, count, 1), self._values.view(-1, count, 1), privates, strict=True)
@@ -98,9 +93,17 @@ class Slots:
         self.slots: list[Slot] = []
         for _ in range(count):
             self.slots.append(Slot(arena, inputs, outs, self.slots[-1].end if self.slots else 0))
-        self._peaks = [Peaks(arena, list(views)) for views in zip(*(slot.inputs for slot in self.slots), strict=True)]
+        self._peaks = [
+            Peaks(arena, list(views), shape.peak) for views in zip(*(slot.inputs for slot in self.slots), strict=True)
+        ]
         self._out_dtypes = {place.dtype for place in outs}
         self._generator = generator
+        self._means = shape.means
+
+    def draw(self) -> Values:
+        """What the next round's inputs are drawn from: no submission can know."""
+        drawn = random.SystemRandom()
+        return Values(drawn.choice(self._means), drawn.choice(_DEVIATIONS))
 
     def fill(self, values: Values) -> None:
         """Fresh values in every slot, all but the peaks, and fresh poison in its outputs."""
