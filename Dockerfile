@@ -3,7 +3,8 @@
 #
 #   VARIANT=cpu    Triton's interpreter and the compile check; no GPU (default)
 #   VARIANT=cuda   torch with its CUDA libraries, and the compiler that Triton's first launch needs
-#   TORCH_INDEX    where torch's CPU builds are found; PyPI has none
+#   TORCH_INDEX    the address of PyTorch's index of CPU builds; without it pip takes what its own settings find, which by
+#                  default is torch with CUDA: as right, and gigabytes larger
 
 FROM debian:bookworm-slim AS system
 RUN apt-get update \
@@ -21,10 +22,10 @@ WORKDIR /build
 COPY requirements.in requirements.run.lock ./
 RUN pip install --no-deps --require-hashes -r requirements.run.lock
 ARG VARIANT=cpu
-ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+ARG TORCH_INDEX=
 RUN torch=$(sed -n 's/^torch==//p' requirements.in) \
     && case $VARIANT in \
-        cpu) pip install --no-deps ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} "torch==$torch+cpu" ;; \
+        cpu) pip install ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} "torch==$torch${TORCH_INDEX:++cpu}" ;; \
         cuda) pip install "torch===$torch" ;; \
         *) echo "VARIANT is cpu or cuda, not '$VARIANT'" >&2; exit 1 ;; \
     esac \
