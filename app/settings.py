@@ -29,6 +29,8 @@ class Misconfigured(Exception):
 class Settings(BaseSettings):
     """Frozen settings, read once by the process that makes them and handed on from there.
 
+    A secret is in its variable, or in the file that the variable with ``_FILE`` at its end names.
+
     Raises pydantic's ValidationError for what must not start: local mode on an address that others reach,
     server mode with a secret that anybody could guess.
     """

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, computed_field, field_validator, model_validator
 
 from graders.catalogue import Catalogue
 from graders.report import Message, Param
@@ -117,6 +117,14 @@ _WARNINGS = frozenset(
 )
 
 
+QUOTED_CHARACTERS = 500
+"""The most that a finding quotes of anything: a value in a drill may have any length."""
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= QUOTED_CHARACTERS else f"{text[: QUOTED_CHARACTERS - 1]}…"
+
+
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -158,6 +166,16 @@ class Finding(_Model):
             category=category,
             cause=cause,
         )
+
+    @field_validator("params")
+    @classmethod
+    def _short(cls, params: dict[str, Param]) -> dict[str, Param]:
+        return {name: _clipped(value) if isinstance(value, str) else value for name, value in params.items()}
+
+    @field_validator("category")
+    @classmethod
+    def _short_too(cls, category: str | None) -> str | None:
+        return category and _clipped(category)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -15,6 +15,8 @@ from starlette.exceptions import HTTPException
 from app.errors import PROBLEMS, FieldError, Problem, problem_of_status
 from app.store.engine import AWAY, why_away
 
+_MOST_ERRORS = 20  # anybody can make any number of them
+_FIELD_CHARACTERS = 200
 _TRY_AGAIN_S = "5"
 MEDIA_TYPE = "application/problem+json"
 
@@ -37,12 +39,14 @@ def problem_response(problem: Problem) -> JSONResponse:
 
 
 def invalid_request(errors: Sequence[Mapping[str, Any]]) -> Problem:
-    """pydantic's errors as one problem, field by field. What was sent is not repeated."""
+    """pydantic's errors as one problem, field by field: the first of them. What was sent is not repeated."""
     fields = [
         FieldError(_field(error["loc"]), str(error["type"]), str(error["msg"]).removeprefix("Value error, "))
-        for error in errors
+        for error in errors[:_MOST_ERRORS]
     ]
-    return Problem("invalid-request", "; ".join(f"{item.field}: {item.detail}" for item in fields), errors=fields)
+    more = [f"{len(errors) - _MOST_ERRORS} more"] if len(errors) > _MOST_ERRORS else []
+    detail = "; ".join([*(f"{item.field}: {item.detail}" for item in fields), *more])
+    return Problem("invalid-request", detail, errors=fields)
 
 
 def install_handlers(app: FastAPI) -> None:
@@ -75,4 +79,4 @@ def _as_problem(error: Exception) -> Problem:
 def _field(location: Sequence[Any]) -> str:
     """``("body", "source")`` as ``source``; what has no name of its own is called by its place."""
     names = [str(part) for part in location]
-    return ".".join(names[1:] or names) or "body"
+    return ".".join(names[1:] or names)[:_FIELD_CHARACTERS] or "body"

@@ -53,7 +53,7 @@ def upload_drill(
 @router.get("/{slug}/versions")
 def list_versions(slug: str, caller: Caller, session: Reading) -> VersionList:
     """All versions of a drill, newest first (instructors)."""
-    return VersionList(items=[VersionSummary.of(view) for view in versions.views(session, caller, slug)])
+    return VersionList(items=[VersionSummary.of(listed) for listed in versions.versions_of(session, caller, slug)])
 
 
 @router.get("/{slug}/versions/{version}")

@@ -9,7 +9,7 @@ from pydantic import Field
 from app.api.schemas import Answer, Time
 from app.drills import service
 from app.drills.findings import FindingOut
-from app.drills.versions import VersionView
+from app.drills.versions import ListedVersion, VersionView
 from app.store.models import Validation, VersionState
 from app.validations.events import Progress
 from app.validations.outcomes import ValidationState
@@ -54,8 +54,8 @@ class VersionSummary(Answer):
     links: VersionLinks
 
     @classmethod
-    def of(cls, view: VersionView) -> VersionSummary:
-        return cls(**_summary(view))
+    def of(cls, listed: ListedVersion) -> VersionSummary:
+        return cls(**_summary(listed))
 
 
 class VersionList(Answer):
@@ -128,7 +128,7 @@ class VersionOut(VersionSummary):
         return cls(**_summary(view), last_event=view.last_event, validation=shown)
 
 
-def _summary(view: VersionView) -> dict[str, Any]:
+def _summary(view: ListedVersion) -> dict[str, Any]:
     version = view.version
     return {
         "slug": view.slug,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, and_, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from app.access.principals import Principal, Role
@@ -31,19 +31,12 @@ class Uploaded:
 
 
 @dataclass(frozen=True)
-class VersionView:
-    """A version with its newest validation. ``current`` is the one that students get; ``last_event`` is where a
-    stream goes on; ``owner`` None: it comes with Warpgrade."""
+class ListedVersion:
+    """A version as lists show it. ``current`` is the one that students get; ``owner`` None: it comes with Warpgrade."""
 
     version: DrillVersion
     owner: str | None
     current: bool
-    validation: Validation | None
-    last_event: int
-
-    @property
-    def running(self) -> bool:
-        return self.validation is not None and self.validation.state != ValidationState.DONE.value
 
     @property
     def slug(self) -> str:
@@ -52,6 +45,18 @@ class VersionView:
     @property
     def state(self) -> VersionState:
         return VersionState(self.version.state)
+
+
+@dataclass(frozen=True)
+class VersionView(ListedVersion):
+    """A version with its newest validation. ``last_event`` is where a stream goes on."""
+
+    validation: Validation | None
+    last_event: int
+
+    @property
+    def running(self) -> bool:
+        return self.validation is not None and self.validation.state != ValidationState.DONE.value
 
     @property
     def report(self) -> ValidationReport | None:
@@ -109,7 +114,11 @@ def find(session: Session, caller: Principal, slug: str, number: int) -> DrillVe
 
 def view(session: Session, caller: Principal, slug: str, number: int) -> VersionView:
     """Raises Problem(forbidden, unknown-version)."""
-    return _view(session, find(session, caller, slug, number))
+    version = find(session, caller, slug, number)
+    (listed,) = _listed(session, _listing().where(DrillVersion.id == version.id))
+    return VersionView(
+        **vars(listed), validation=validations.newest(session, version.id), last_event=last_number(session, version.id)
+    )
 
 
 def progress_of(session: Session, shown: VersionView) -> Progress | None:
@@ -117,22 +126,22 @@ def progress_of(session: Session, shown: VersionView) -> Progress | None:
     return progress(session, shown.validation.id) if shown.validation is not None and shown.running else None
 
 
-def views(session: Session, caller: Principal, slug: str) -> list[VersionView]:
+def versions_of(session: Session, caller: Principal, slug: str) -> list[ListedVersion]:
     """All versions of a drill, newest first. Raises Problem(forbidden, unknown-drill)."""
     caller.require(Role.INSTRUCTOR)
-    found = session.scalars(_versions().where(Drill.slug == slug).order_by(DrillVersion.number.desc())).all()
+    found = _listed(session, _listing().where(Drill.slug == slug).order_by(DrillVersion.number.desc()))
     if not found:
         raise Problem("unknown-drill", f"There is no drill {slug!r}.")
-    return [_view(session, version) for version in found]
+    return found
 
 
-def newest_of_each(session: Session, caller: Principal) -> list[VersionView]:
+def newest_of_each(session: Session, caller: Principal) -> list[ListedVersion]:
     """The newest version of every drill, whatever its state, by slug. Raises Problem(forbidden)."""
     caller.require(Role.INSTRUCTOR)
-    newest: dict[str, DrillVersion] = {}
-    for version in session.scalars(_versions().order_by(DrillVersion.number.desc())):
-        newest.setdefault(version.drill.slug, version)
-    return [_view(session, version) for _, version in sorted(newest.items())]  # by bytes, not in a database's language
+    newest = _greatest_numbers().subquery()
+    of_a_drill = and_(newest.c.drill_id == DrillVersion.drill_id, newest.c.number == DrillVersion.number)
+    found = _listed(session, _listing().join(newest, of_a_drill))
+    return sorted(found, key=lambda listed: listed.slug)  # by bytes, not in a database's language
 
 
 def may_change(caller: Principal, drill: Drill) -> bool:
@@ -147,16 +156,27 @@ def _changeable(session: Session, caller: Principal, slug: str, number: int) -> 
     return version
 
 
-def _view(session: Session, version: DrillVersion) -> VersionView:
-    current = service.published(session, version.drill.slug)
-    owner_id = version.drill.owner_id
-    return VersionView(
-        version=version,
-        owner=session.get_one(User, owner_id).name if owner_id else None,
-        current=current is not None and current.id == version.id,
-        validation=validations.newest(session, version.id),
-        last_event=last_number(session, version.id),
+def _listed(session: Session, query: Select[DrillVersion, str | None, int | None]) -> list[ListedVersion]:
+    return [
+        ListedVersion(version=version, owner=owner, current=version.number == current)
+        for version, owner, current in session.execute(query)
+    ]
+
+
+def _listing() -> Select[DrillVersion, str | None, int | None]:
+    """Versions, each with its owner's name and the number of the drill's version that students get."""
+    current = _greatest_numbers().where(DrillVersion.state == VersionState.PUBLISHED.value).subquery()
+    return (
+        _versions()
+        .outerjoin(User, Drill.owner_id == User.id)
+        .outerjoin(current, current.c.drill_id == DrillVersion.drill_id)
+        .add_columns(User.name, current.c.number)
     )
+
+
+def _greatest_numbers() -> Select[str, int]:
+    number = func.max(DrillVersion.number).label("number")
+    return select(DrillVersion.drill_id, number).group_by(DrillVersion.drill_id)
 
 
 def _versions() -> Select[DrillVersion]:

@@ -18,7 +18,7 @@ from app.drills.intake import form_file
 from app.drills.schemas import DrillOut
 from app.drills.uploads import read_package
 from app.drills.version_schemas import VersionLinks
-from app.drills.versions import VersionView
+from app.drills.versions import ListedVersion, VersionView
 from app.errors import Problem
 from app.pages.addresses import see_other
 from app.pages.rendering import AnyPage, Page, Reader
@@ -96,7 +96,7 @@ def upload(
 @router.get("/drills/{slug}")
 def show_drill(slug: str, page: AnyPage, reader: Instructor, session: Reading) -> Response:
     """All versions of a drill."""
-    found = versions.views(session, reader, slug)
+    found = versions.versions_of(session, reader, slug)
     title = drills.manifest_of(found[0].version).title.text(page.locale)
     return page.render("versions.html", slug=slug, title=title, views=found)
 
@@ -183,7 +183,7 @@ def validate(
     return see_other(_address(slug, number))
 
 
-def _list(page: Page, found: list[VersionView], problem: Problem | None = None) -> Response:
+def _list(page: Page, found: list[ListedVersion], problem: Problem | None = None) -> Response:
     findings = problem.extra.get("findings", []) if problem else []
     return page.render(
         "instructor.html",

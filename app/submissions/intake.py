@@ -26,7 +26,8 @@ async def read_order(request: Request) -> SubmissionOrder:
         else:
             raise Problem("unsupported-media-type", PROBLEMS["unsupported-media-type"].help)
     except ValidationError as error:
-        raise RequestValidationError([{**item, "loc": ("body", *item["loc"])} for item in error.errors()]) from error
+        errors = error.errors(include_url=False, include_input=False)
+        raise RequestValidationError([{**item, "loc": ("body", *item["loc"])} for item in errors]) from error
     return order.model_copy(update={"source": source_text(order.source)})
 
 

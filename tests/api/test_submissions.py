@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
@@ -114,6 +115,15 @@ def test_what_is_wrong_is_said_field_by_field(local: TestClient, body: dict[str,
     assert (answer.status_code, answer.headers["Content-Type"]) == (422, "application/problem+json")
     assert answer.json()["type"] == "/problems/invalid-request"
     assert field in [error["field"] for error in answer.json()["errors"]]
+
+
+@pytest.mark.parametrize("path", [PATH, "/api/v1/tokens"])
+@pytest.mark.parametrize("unknown", [[f"k{number}" for number in range(20_000)], ["k" * 300_000]], ids=["many", "long"])
+def test_an_answer_to_a_wrong_request_is_short(local: TestClient, path: str, unknown: list[str]) -> None:
+    answer = local.post(path, json=dict.fromkeys(unknown, 0))
+    assert (answer.status_code, answer.json()["type"]) == (422, "/problems/invalid-request")
+    assert len(answer.content) < 10_000
+    assert len(unknown) == 1 or re.search(r"; 19\d+ more$", answer.json()["detail"])
 
 
 def test_other_bodies_are_refused(local: TestClient) -> None:

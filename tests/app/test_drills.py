@@ -13,6 +13,7 @@ from starlette.responses import Response
 from app.access.cookie import clear_session_cookie, set_session_cookie
 from app.access.principals import Role
 from app.drills import service as drills
+from app.drills import versions
 from app.drills.service import SlugTaken
 from app.errors import Problem
 from app.store.engine import Store
@@ -21,6 +22,7 @@ from app.users.service import create_user
 from graders.manifest import ManifestError
 from graders.package import Package, built_in_drills
 from tests import builders
+from tests.statements import recorded
 from tests.threads import at_once
 
 
@@ -39,6 +41,24 @@ def test_a_slug_belongs_to_its_first_owner(store: Store) -> None:
         drills.add_version(session, builders.toy_package(), owner_id=owner, state=VersionState.VALID)
         with pytest.raises(SlugTaken):
             drills.add_version(session, builders.toy_package(), owner_id=None, state=VersionState.VALID)
+
+
+def test_a_list_of_versions_is_one_question_however_many_there_are(store: Store) -> None:
+    with store.transaction() as session:
+        ines = builders.add_user(session, "ines", Role.INSTRUCTOR)
+        for text in ("first", "second", "third"):
+            package = builders.toy_package("hers", text)
+            drills.add_version(session, package, owner_id=ines.user_id, state=VersionState.VALID)
+            offered = builders.add_drill(session, builders.toy_package("ours", text))
+        drills.retire(session, offered)
+    with store.reading() as session, recorded(store.engine) as statements:
+        each = [(item.slug, item.version.number, item.owner) for item in versions.newest_of_each(session, ines)]
+        ours = [(item.version.number, item.state, item.current) for item in versions.versions_of(session, ines, "ours")]
+        hers = versions.versions_of(session, ines, "hers")
+    assert each == [("hers", 3, "ines"), ("ours", 3, None)]
+    assert ours == [(3, "retired", False), (2, "published", True), (1, "published", False)]
+    assert not any(item.current for item in hers)
+    assert len([text for text, _ in statements.sent if text.startswith("SELECT")]) == 3
 
 
 def test_of_uploads_at_once_each_is_a_version(store: Store) -> None:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from graders.catalogue import LOCALES, judge_catalogue
 from graders.report import Message
-from graders.validation import Finding, FindingCode, Severity, SubmissionOutcome, ValidationReport
+from graders.validation import QUOTED_CHARACTERS, Finding, FindingCode, Severity, SubmissionOutcome, ValidationReport
 from graders.verdict import Lane, Verdict
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -59,6 +59,14 @@ def test_a_sentence_is_given_what_the_finding_is_about(locale: str):
     assert "wrong_answer/a" in sentence
     assert cure
     assert "{" not in sentence + cure
+
+
+def test_a_finding_quotes_no_more_than_anybody_reads():
+    code, much = FindingCode.HEADER_UNKNOWN_CATEGORY, "x" * 1_000_000
+    clipped = Finding.of(code, category=much, reason=much, bytes=7)
+    assert len(clipped.model_dump_json()) < 3 * QUOTED_CHARACTERS
+    assert Finding.model_validate_json(clipped.model_dump_json()) == clipped
+    assert Finding.of(code, reason=much[:QUOTED_CHARACTERS]).params == {"reason": much[:QUOTED_CHARACTERS]}
 
 
 def test_the_judges_reason_is_told_in_the_readers_language():
