@@ -45,6 +45,7 @@ def like_a_container() -> Iterator[None]:
         closed = _closed_folder(Path(sys.executable).resolve())
         if closed is not None:
             undo.enter_context(_passable(closed))
+        undo.enter_context(_temporary_folder("/dev/shm"))
         undo.enter_context(_capabilities_in_effect(CAPABILITIES))
         yield
 
@@ -86,6 +87,16 @@ def _passable(folder: Path) -> Iterator[None]:
 def _mount(source: str | None, target: Path, kind: str | None, flags: int) -> None:
     texts = [text.encode() if text is not None else None for text in (source, str(target), kind)]
     _checked(_libc.mount(*texts, flags, None))
+
+
+@contextlib.contextmanager
+def _temporary_folder(path: str) -> Iterator[None]:
+    """Scratch folders are on a tmpfs."""
+    before, tempfile.tempdir = tempfile.tempdir, path
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
 
 
 @contextlib.contextmanager

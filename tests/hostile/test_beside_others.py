@@ -31,7 +31,7 @@ STRIKES = ("daemon_left_behind", "file_flood", "many_files", "fork_bomb", "kill_
 
 @pytest.fixture(scope="module")
 def beside_others() -> Iterator[Supervisor]:
-    with warm_supervisor("B") as supervisor:
+    with warm_supervisor("B", interpreters=2) as supervisor:
         yield supervisor
 
 

@@ -63,10 +63,10 @@ def package() -> Package:
 
 
 @contextmanager
-def warm_supervisor(tier: str) -> Iterator[Supervisor]:
+def warm_supervisor(tier: str, interpreters: int = 1) -> Iterator[Supervisor]:
     """A supervisor in a tier, in the setting that the tier is for."""
     with in_tier(tier) as sandbox:
-        supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 2, "compiler": 1}, sandbox=sandbox)
+        supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": interpreters, "compiler": 1}, sandbox=sandbox)
         try:
             supervisor.warm_up()
             yield supervisor
@@ -77,7 +77,7 @@ def warm_supervisor(tier: str) -> Iterator[Supervisor]:
 @pytest.fixture(scope="session")
 def supervisor(request: pytest.FixtureRequest) -> Iterator[Supervisor]:
     """In tier A, or in the one that ``--tier`` names."""
-    with warm_supervisor(request.config.getoption("tier")) as supervisor:
+    with warm_supervisor(request.config.getoption("tier"), interpreters=2) as supervisor:
         yield supervisor
 
 

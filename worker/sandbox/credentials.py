@@ -44,11 +44,14 @@ def passes_capabilities_on() -> bool:
     return _capabilities("CapAmb") != 0
 
 
-def keep_only(*capabilities: int) -> None:
-    """Give up all other capabilities, and pass none on to programs. Raises OSError for one that is not held."""
+def keep_only(capabilities: Iterable[int], *, in_effect: bool = True) -> None:
+    """Give up all other capabilities, and pass none on to programs. Those that are kept can be put ``in_effect`` later.
+
+    Raises OSError for one that is not held.
+    """
     mask = sum(1 << number for number in capabilities)
     _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
-    data = (_Data * 2)(_Data(mask & 0xFFFFFFFF, mask & 0xFFFFFFFF, 0), _Data(mask >> 32, mask >> 32, 0))
+    data = (_Data * 2)(_Data(mask if in_effect else 0, mask, 0))
     _checked(_libc.capset(ctypes.byref(_Header(_CAPABILITY_VERSION_3, 0)), data))
 
 
@@ -57,7 +60,7 @@ def become(uid: int) -> None:
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
-    keep_only()
+    keep_only(())
 
 
 @contextlib.contextmanager

@@ -35,8 +35,8 @@ DENIED = (
 )  # fmt: skip
 
 DENIED_BESIDE_OTHERS = (
-    # queues and marks that outlive a process, where it has no namespace of its own
-    "mq_open", "fanotify_init",
+    # queues and marks that outlive a process, names that others could want
+    "mq_open", "fanotify_init", "bind",
 )  # fmt: skip
 
 _CLONE_NEWUSER = 0x10000000

@@ -1,18 +1,21 @@
 """Slots of tier B: two user ids and a folder that one sandbox at a time has.
 
-The folder is in the temporary folder, which has to be the same for all workers of a machine or container::
+The folder is in the temporary folder::
 
     warpgrade-slots/60600/program/   links to what is shown of us
     warpgrade-slots/60600/scratch/   the sandboxed program's own, made by its warden
-    warpgrade-slots/60600.lock       held by whoever uses the slot, and after that by its warden
+
+Who has a slot has the abstract socket of its name, which exists once among all workers of a machine or container,
+whatever their folders, and ends with its last holder. Sandboxed programs may bind none.
 """
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import os
 import secrets
 import shutil
+import socket
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,7 +79,7 @@ def take_again(slot: Slot) -> Slot | None:
 
 
 def _taken(folder: Path, uid: int) -> Slot | None:
-    lock = _locked(folder.with_suffix(".lock"))
+    lock = _locked(uid)
     if lock is None:
         return None
     folder.mkdir(exist_ok=True)
@@ -97,11 +100,13 @@ def _base() -> Path:
     return base
 
 
-def _locked(path: Path) -> int | None:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def _locked(uid: int) -> int | None:
+    lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
+        lock.bind(f"\0warpgrade-slot-{uid}")
+    except OSError as error:
+        lock.close()
+        if error.errno == errno.EADDRINUSE:
+            return None
+        raise
+    return lock.detach()

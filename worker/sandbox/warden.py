@@ -31,6 +31,9 @@ from typing import Any
 from worker.sandbox import credentials, landlock
 from worker.sandbox.process_tree import tree
 
+_CAPABILITIES = (credentials.SETUID, credentials.SETGID, credentials.KILL)
+"""The last one is for the day it dies: the kernel asks whether it may send its child the parent-death signal."""
+
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _INHERITED = (*_IGNORED, signal.SIGPIPE, signal.SIGXFSZ)
 """Signals that are ignored here, by us or by Python, and would be in the program."""
@@ -51,7 +54,7 @@ def main(arguments: list[str]) -> None:
     spec["starting"] = starting_fd
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
-    credentials.keep_only(credentials.SETUID, credentials.SETGID)
+    credentials.keep_only(_CAPABILITIES)
     credentials.adopt_orphans()
     os._exit(Warden(spec, socket.socket(fileno=control_fd)).run())
 
@@ -174,9 +177,11 @@ class Warden:
     def _overseeing(self) -> Iterator[None]:
         """Signal and reach files with the slot's id, and stay out of its reach."""
         os.setresuid(self._overseer, self._uid, self._own)
+        credentials.keep_only(_CAPABILITIES, in_effect=False)  # with CAP_KILL it would signal all
         try:
             yield
         finally:
+            credentials.keep_only(_CAPABILITIES)
             os.setresuid(self._own, self._own, self._own)
 
     def _fork(self, act: Callable[[], None]) -> int:

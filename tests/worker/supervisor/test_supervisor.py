@@ -15,9 +15,8 @@ from graders.report import CaseResult
 from graders.verdict import CaseStatus, Lane, State, Verdict
 from tests.nvml import FakeGpu, FakeNvml
 from tests.packages import AROUND_A_FAULT, reduced
-from tests.worker.conftest import Quiet, make_job
+from tests.worker.conftest import Quiet, make_job, warm_supervisor
 from worker.device_ledger import Held
-from worker.sandbox.tiers import TIER_A
 from worker.supervisor import watchdog
 from worker.supervisor.device_lock import DeviceLock
 from worker.supervisor.device_watch import DeviceWatch
@@ -41,13 +40,14 @@ def right() -> str:
     return sorted(RIGHT.glob("*.py"))[0].read_text()
 
 
+in_each_tier = pytest.mark.parametrize("own_supervisor", ["A", "B"], indirect=True)
+
+
 @pytest.fixture
-def own_supervisor() -> Iterator[Supervisor]:
+def own_supervisor(request: pytest.FixtureRequest) -> Iterator[Supervisor]:
     """A supervisor that the test may break."""
-    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 1, "compiler": 1}, sandbox=TIER_A)
-    supervisor.warm_up()
-    yield supervisor
-    supervisor.close()
+    with warm_supervisor(getattr(request, "param", "A")) as supervisor:
+        yield supervisor
 
 
 def test_progress_is_told_in_order_and_every_case_once(supervisor: Supervisor, package: Package, right: str) -> None:
@@ -68,6 +68,7 @@ def test_the_same_seed_draws_the_same_tests(supervisor: Supervisor, package: Pac
     assert [case.mismatch for case in first.cases] != [case.mismatch for case in other.cases]
 
 
+@in_each_tier
 def test_cancelling_stops_at_once_and_the_next_grading_is_right(
     own_supervisor: Supervisor, package: Package, right: str
 ) -> None:
@@ -82,6 +83,7 @@ def test_cancelling_stops_at_once_and_the_next_grading_is_right(
     assert report.verdict is Verdict.ACCEPTED
 
 
+@in_each_tier
 def test_a_judge_that_dies_is_our_fault_and_replaced(own_supervisor: Supervisor, package: Package, right: str) -> None:
     class Killer(Quiet):
         def case(self, result: CaseResult) -> None:
@@ -103,13 +105,12 @@ def test_a_drill_that_does_not_load_is_our_fault(own_supervisor: Supervisor, pac
         own_supervisor.grade(make_job(right, broken), broken.to_zip(), Quiet())
 
 
-def test_nothing_is_left_running(package: Package, right: str) -> None:
+@pytest.mark.parametrize("tier", ["A", "B"])
+def test_nothing_is_left_running(package: Package, right: str, tier: str) -> None:
     before = _children()
-    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 1, "compiler": 1}, sandbox=TIER_A)
-    supervisor.warm_up()
-    supervisor.grade(make_job(right, package), package.to_zip(), Quiet())
-    assert _children() > before
-    supervisor.close()
+    with warm_supervisor(tier) as supervisor:
+        supervisor.grade(make_job(right, package), package.to_zip(), Quiet())
+        assert _children() > before
     assert _children() == before
     assert not any(thread.name == "watchdog" and not _known(thread) for thread in threading.enumerate())
 
