@@ -224,9 +224,10 @@ def _norm(
     *,
     dtype: torch.dtype | None = None,
 ) -> torch.Tensor:
-    if ord != 2:
-        return torch.linalg.vector_norm(x, ord, dims, keepdim, dtype=dtype)
-    return _sum(order, x * x, dims, keepdim, dtype=dtype).sqrt()
+    if ord == 2:
+        return _sum(order, x * x, dims, keepdim, dtype=dtype).sqrt()
+    norm: torch.Tensor = torch.linalg.vector_norm(x, ord, dims, keepdim, dtype=dtype)
+    return norm
 
 
 _REDUCTIONS: dict[Any, Callable[..., torch.Tensor]] = {
