@@ -113,29 +113,27 @@ def reserved_slugs() -> set[str]:
 
 
 def _sentences(package: Package) -> tuple[dict[str, dict[str, str]], list[Finding]]:
-    """The drill's sentences by language; a language whose file is missing or no TOML has none."""
+    """The drill's sentences, by those languages whose file is there and is TOML."""
     read: dict[str, dict[str, str]] = {}
     findings = []
     for locale in LOCALES:
         name = f"sentences.{locale}.toml"
         try:
-            read[locale] = flatten(_text(package, name))
+            if _path(package, name) in package.files:  # else told as missing
+                read[locale] = flatten(_text(package, name))
         except tomllib.TOMLDecodeError as error:
             file = _path(package, name)
             findings.append(Finding.of(FindingCode.TOML_SYNTAX, file=file, line=error_line(error), reason=str(error)))
-            read[locale] = {}
     return read, findings
 
 
 def _sentence_findings(package: Package, sentences: dict[str, dict[str, str]]) -> Iterator[Finding]:
-    known = set(sentences["en"]) | set(sentences["zh"])
+    known = set().union(*sentences.values())
     parts = [key.split(".") for key in known if key.startswith("misconception.")]
     needed = {f"misconception.{part[1]}.{name}" for part in parts for name in _SENTENCES_OF_A_MISCONCEPTION}
-    for locale in LOCALES:
+    for locale, read in sentences.items():
         file = _path(package, f"sentences.{locale}.toml")
-        if not sentences[locale]:
-            continue  # told as a missing file, or as bad TOML
-        for key in sorted((known | needed) - set(sentences[locale])):
+        for key in sorted((known | needed) - set(read)):
             yield Finding.of(FindingCode.SENTENCE_MISSING, file=file, key=key)
     own = judge_catalogue().keys("en")
     for key in sorted(known):
@@ -192,7 +190,7 @@ def _headers(package: Package, manifest: Manifest, sentences: dict[str, dict[str
             name, code = _name(package, file), FindingCode.HEADER_UNREADABLE
             findings.append(Finding.of(code, file=file, line=error.line, submission=name, reason=error.reason))
     for example in examples:
-        findings += _header(example, manifest, sentences["en"])
+        findings += _header(example, manifest, sentences.get("en"))
     allowed = [example.expectation.verdicts for example in examples]
     folder = _path(package, "submissions")
     if not any(Verdict.ACCEPTED not in verdicts for verdicts in allowed):
@@ -202,13 +200,13 @@ def _headers(package: Package, manifest: Manifest, sentences: dict[str, dict[str
     return findings
 
 
-def _header(example: Example, manifest: Manifest, sentences: dict[str, str]) -> Iterator[Finding]:
+def _header(example: Example, manifest: Manifest, sentences: dict[str, str] | None) -> Iterator[Finding]:
     file, name, expected = example.file, example.name, example.expectation
     known = {category.name for category in manifest.categories}
     for category in sorted((expected.fails or frozenset()) - known):
         yield Finding.of(FindingCode.HEADER_UNKNOWN_CATEGORY, file=file, line=1, submission=name, category=category)
     mistake = expected.misconception
-    if mistake is not None and f"misconception.{mistake}.title" not in sentences:
+    if mistake is not None and sentences is not None and f"misconception.{mistake}.title" not in sentences:
         code = FindingCode.HEADER_UNKNOWN_MISCONCEPTION
         yield Finding.of(code, file=file, line=1, submission=name, misconception=mistake)
     size = len(example.source.encode())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import keyword
 import reprlib
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -25,6 +27,7 @@ MOST_PROBLEMS = 100
 
 _SHOWN_CHARACTERS = 200
 
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
 Points = Annotated[float, Field(gt=0, le=10_000)]
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$", max_length=64)]
 
@@ -82,9 +85,18 @@ class Localised(_Table):
 class EntryPoint(_Table):
     """The function that is called as ``name(*inputs, *outputs)`` and returns nothing."""
 
-    name: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="A function of the submission.")
-    inputs: list[str] = Field(min_length=1, description="Names of the input tensors, in order.")
-    outputs: list[str] = Field(min_length=1, description="Names of the output tensors, which follow the inputs.")
+    name: Identifier = Field(description="A function of the submission.")
+    inputs: list[Identifier] = Field(min_length=1, description="Names of the input tensors, in order.")
+    outputs: list[Identifier] = Field(min_length=1, description="Names of the output tensors, which follow the inputs.")
+
+    @model_validator(mode="after")
+    def _can_be_written(self) -> Self:
+        if doubled := _doubled(self.parameters):
+            raise ValueError(f"the parameter {doubled!r} is named twice")
+        for name in (self.name, *self.parameters):
+            if keyword.iskeyword(name):
+                raise ValueError(f"{name!r} is a word of Python's own")
+        return self
 
     @property
     def parameters(self) -> list[str]:
@@ -161,10 +173,8 @@ class Manifest(_Table):
 
     @model_validator(mode="after")
     def _distinct_categories(self) -> Manifest:
-        names = [category.name for category in self.categories]
-        doubled = sorted({name for name in names if names.count(name) > 1})
-        if doubled:
-            raise ValueError(f"category {doubled[0]!r} is declared twice")
+        if doubled := _doubled([category.name for category in self.categories]):
+            raise ValueError(f"category {doubled!r} is declared twice")
         return self
 
     def category(self, name: str) -> Category:
@@ -203,6 +213,11 @@ def manifest_schema() -> dict[str, Any]:
     """The JSON schema of ``drill.toml``, for editors."""
     schema = Manifest.model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "drill.toml"}
+
+
+def _doubled(names: list[str]) -> str | None:
+    """A name that occurs more than once."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def _problem(item: ErrorDetails, text: str) -> ManifestProblem:

@@ -195,6 +195,51 @@ def _backwards_in_pieces(x: torch.Tensor, dim: int, keepdim: bool) -> torch.Tens
 _ORDERS: tuple[Sum, ...] = (_as_torch_sums, _backwards_in_pieces)
 
 
+Dims = Sequence[int] | None
+
+
+def _sum(
+    order: Sum, x: torch.Tensor, dims: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    over = sorted({dim % x.dim() for dim in (dims or range(x.dim()))})
+    total = x.to(dtype or x.dtype)
+    for dim in over:
+        total = order(total, dim, True)
+    return total if keepdim else total.squeeze(over)
+
+
+def _mean(
+    order: Sum, x: torch.Tensor, dims: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    total = _sum(order, x, dims, keepdim, dtype=dtype)
+    return total / (x.numel() / max(total.numel(), 1))
+
+
+def _norm(
+    order: Sum,
+    x: torch.Tensor,
+    ord: float = 2,
+    dims: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    if ord == 2:
+        return _sum(order, x * x, dims, keepdim, dtype=dtype).sqrt()
+    norm: torch.Tensor = torch.linalg.vector_norm(x, ord, dims, keepdim, dtype=dtype)
+    return norm
+
+
+_REDUCTIONS: dict[Any, Callable[..., torch.Tensor]] = {
+    torch.ops.aten.sum.default: _sum,
+    torch.ops.aten.sum.dim_IntList: _sum,
+    torch.ops.aten.mean.default: _mean,
+    torch.ops.aten.mean.dim: _mean,
+    torch.ops.aten.linalg_vector_norm.default: _norm,
+}
+"""What an oracle sums with. Other operations that sum, such as softmax itself, keep torch's order."""
+
+
 class _InFloat32(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Makes what asks for float64 compute in float32, and sum in a given order."""
 
@@ -206,8 +251,9 @@ class _InFloat32(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         args, kwargs = tree_map(_narrowed, args), tree_map(_narrowed, kwargs or {})
-        if func is torch.ops.aten.sum.dim_IntList and len(args) > 1 and args[1] and len(args[1]) == 1:
-            return self._order(args[0], args[1][0], len(args) > 2 and bool(args[2]))
+        reduction = _REDUCTIONS.get(func)
+        if reduction is not None and args[0].is_floating_point():
+            return reduction(self._order, *args, **kwargs)
         return tree_map(_narrowed, func(*args, **kwargs))
 
 

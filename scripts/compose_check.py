@@ -153,6 +153,8 @@ def grade(stack: Stack) -> str:
 def scale(stack: Stack) -> str:
     """a second worker is added, and two submissions are graded at once"""
     stack.up(2)
+    for submission in [stack.submit(RIGHT), stack.submit(RIGHT)]:  # with its first one a worker proves itself
+        stack.graded(submission, "accepted")
     pair = [stack.submit(SLOW), stack.submit(SLOW)]
     wait(lambda: all(stack.look(submission)["state"] == "testing" for submission in pair), "both at once", GRADED_S)
     workers = {stack.graded(submission, "accepted")["environment"]["worker"] for submission in pair}

@@ -122,6 +122,16 @@ def test_a_mistake_in_the_sentences(file: str, old: str, new: str, code: Finding
     assert key is None or any(str(finding.params["key"]).endswith(key) for finding in findings)
 
 
+@pytest.mark.parametrize("file", [ENGLISH, CHINESE])
+@pytest.mark.parametrize("text", ["", "# later\n"])
+def test_a_file_without_sentences_lacks_all_of_them(file: str, text: str):
+    package = new_drill()
+    findings = check_form(Package(package.slug, package.files | {file: text.encode()}))
+    lacking = {finding.params["key"] for finding in findings if finding.code is FindingCode.SENTENCE_MISSING}
+    assert {"misconception.zero_row.title", "misconception.zero_row.hint"} <= lacking
+    assert {finding.file for finding in findings if finding.code is FindingCode.SENTENCE_MISSING} == {file}
+
+
 @pytest.mark.parametrize("file", [MANIFEST, ENGLISH, CHINESE])
 @pytest.mark.parametrize(
     "text",

@@ -86,6 +86,37 @@ def test_a_sum_that_cancels_needs_an_absolute_part():
     assert codes([call], row_sum, OneRoundingAndAbsolute(1e-6, 1e-4)) == set()
 
 
+@pytest.mark.parametrize(
+    "total",
+    [
+        lambda x: x.sum(1, keepdim=True),
+        lambda x: x.abs().sum((0, 1)).expand(len(x)),
+        lambda x: x.mean(-1, keepdim=True),
+        lambda x: x.norm(dim=-1, keepdim=True),
+        lambda x: (x / 7).mean().expand(len(x)),
+        lambda x: x.abs().sum().expand(len(x)),
+    ],
+    ids=["sum", "sum of two", "mean", "norm", "mean of all", "sum of all"],
+)
+def test_the_other_order_is_another_than_torchs(total: Callable[[torch.Tensor], torch.Tensor]):
+    """Whoever allows no more than torch's own float32 sums are off by refuses sums in another order."""
+
+    def oracle(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (total(x.double()),)
+
+    class AsFarAsTorch:
+        relative = 0.0
+
+        def bound(self, expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+            off = (total(tried[0].inputs[0]).double() - expected).abs()
+            return torch.maximum(off, expected.abs() * torch.finfo(dtype).eps / 2)
+
+    tried = trials(calls((64, 4096)), oracle)
+    codes = {finding.code for finding in check_tolerance(tried, oracle, AsFarAsTorch())}
+    assert FindingCode.REFUSES_OTHER_ORDER in codes
+    assert FindingCode.REFUSES_ROUNDED not in codes
+
+
 def test_a_bound_that_does_not_bind_is_found_out():
     class Anything:
         relative = 1.0

@@ -36,7 +36,11 @@ class Restless:
         theirs.close()
         os.close(page)
         channel = Channel(ours, 1 << 20)
-        channel.receive(30)
+        try:
+            channel.receive(30)
+        except BaseException:
+            self.process.kill()
+            raise
         channel.close()
         below = descendants(self.process.pid)
         if sandbox is TIER_A:
