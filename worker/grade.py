@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import secrets
 import sys
 from pathlib import Path
@@ -14,7 +13,8 @@ from graders.package import Package, built_in_drills
 from graders.report import CaseResult, Report
 from graders.verdict import CaseStatus, State, Verdict
 from worker.job import Job
-from worker.supervisor.lane import STANDBY, choose_post
+from worker.standalone import CANNOT_JUDGE, Judging, reader_locale, set_up
+from worker.supervisor.lane import STANDBY
 from worker.supervisor.supervisor import Supervisor
 
 _MARKS = {
@@ -39,7 +39,7 @@ class _Progress:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit code 0 only for accepted, 1 for every other verdict, 2 for arguments that cannot be used."""
+    """Exit code 0 only for accepted, 1 for every other verdict, 2 when it could not be graded."""
     parser = argparse.ArgumentParser(prog="warpgrade grade", description="Grade a file without a server.")
     parser.add_argument("file", type=Path)
     parser.add_argument("--drill", required=True)
@@ -48,15 +48,15 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         source, package = _read(options.file), _package(options.drill)
-    except (OSError, ValueError) as error:
+        report = _grade(source, package, set_up(), options.seed or secrets.token_hex(16))
+    except (OSError, ValueError, *CANNOT_JUDGE) as error:
         print(f"warpgrade grade: {error}", file=sys.stderr)
         return 2
-    report = _grade(source, package, options.seed or secrets.token_hex(16))
     if options.json:
         print(report.model_dump_json(indent=2))
     else:
         catalogue = judge_catalogue().extended({locale: package.sentences(locale) for locale in ("en", "zh")})
-        print(render(report, catalogue, _locale()))
+        print(render(report, catalogue, reader_locale()))
     return 0 if report.verdict is Verdict.ACCEPTED else 1
 
 
@@ -78,9 +78,8 @@ def render(report: Report, catalogue: Catalogue, locale: str) -> str:
     return "\n".join(lines)
 
 
-def _grade(source: str, package: Package, seed: str) -> Report:
-    post = choose_post(os.environ.get("WARPGRADE_LANE", "auto"), os.environ.get("WARPGRADE_SANDBOX", "auto"))
-    lane, sandbox = post.lane, post.sandbox
+def _grade(source: str, package: Package, judging: Judging, seed: str) -> Report:
+    lane, sandbox = judging.post.lane, judging.post.sandbox
     job = Job(
         id="local",
         slug=package.slug,
@@ -90,7 +89,7 @@ def _grade(source: str, package: Package, seed: str) -> Report:
         source=source,
         seed=seed,
         lane=lane,
-        limits=package.manifest.limits_for(lane),
+        limits=package.manifest.limits_for(lane, judging.maximum),
         sandbox=sandbox.name,
     )
     supervisor = Supervisor(lane, STANDBY[lane], sandbox=sandbox)
@@ -112,10 +111,6 @@ def _package(slug: str) -> Package:
     if slug not in built_in_drills():
         raise ValueError(f"no drill {slug!r}; there are: {', '.join(built_in_drills())}")
     return Package.from_tree(slug)
-
-
-def _locale() -> str:
-    return "zh" if os.environ.get("LANG", "").startswith("zh") else "en"
 
 
 if __name__ == "__main__":

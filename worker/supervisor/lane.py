@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from graders.verdict import Lane
 from worker.sandbox.devices import gpu_nodes
 from worker.sandbox.tiers import Sandbox
+from worker.sandbox.walls import SandboxUnavailable
 from worker.supervisor.sandbox_choice import choose_sandbox
 
 STANDBY = {Lane.GPU: {"gpu": 2, "reference": 1}, Lane.INTERPRETER: {"interpreter": 1, "compiler": 1}}
@@ -29,4 +30,6 @@ def choose_post(wanted_lane: str, wanted_sandbox: str) -> Post:
     A GPU that is there and does not work is told, not passed over: its operator wants to know.
     """
     lane = Lane(wanted_lane) if wanted_lane != "auto" else Lane.GPU if gpu_nodes() else Lane.INTERPRETER
+    if lane is Lane.GPU and not gpu_nodes():
+        raise SandboxUnavailable("WARPGRADE_LANE is 'gpu', but this machine has no GPU: there is no /dev/nvidia0")
     return Post(lane, choose_sandbox(wanted_sandbox, _PROBED[lane]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,9 +13,7 @@ from graders.package import Package, built_in_drills
 from graders.unpack import read_folder, read_zip
 from graders.validation import Finding, Severity, ValidationReport
 from graders.verdict import Lane
-from worker.sandbox.walls import SandboxUnavailable
-from worker.supervisor.lane import Post, choose_post
-from worker.supervisor.supervisor import JudgeFailed
+from worker.standalone import CANNOT_JUDGE, Judging, reader_locale, set_up
 from worker.validation.engine import Validation
 
 
@@ -40,12 +37,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(arguments)
     try:
-        post = choose_post(os.environ.get("WARPGRADE_LANE", "auto"), os.environ.get("WARPGRADE_SANDBOX", "auto"))
-        report, catalogue = _validated(options.drill, post)
-    except (OSError, ValueError, SandboxUnavailable, JudgeFailed) as error:
+        report, catalogue = _validated(options.drill, set_up())
+    except (OSError, ValueError, *CANNOT_JUDGE) as error:
         print(f"warpgrade drill validate: {error}", file=sys.stderr)
         return 2
-    print(report.model_dump_json(indent=2) if options.json else render(report, catalogue, _locale()))
+    print(report.model_dump_json(indent=2) if options.json else render(report, catalogue, reader_locale()))
     return 0 if report.valid else 1
 
 
@@ -75,13 +71,13 @@ def _told(finding: Finding, catalogue: Catalogue, locale: str) -> list[str]:
 _MARKS = {Severity.ERROR: "error  ", Severity.WARNING: "warning"}
 
 
-def _validated(name: str, post: Post) -> tuple[ValidationReport, Catalogue]:
+def _validated(name: str, judging: Judging) -> tuple[ValidationReport, Catalogue]:
     """The report and the catalogue to tell it with. Raises ValueError when nothing is there under that name."""
     try:
         package = _package(name)
     except PackageRefused as refused:
-        return _refused(refused.finding, post.lane), judge_catalogue()
-    return Validation(package, post, _Progress()).run(), judge_catalogue()
+        return _refused(refused.finding, judging.post.lane), judge_catalogue()
+    return Validation(package, judging.post, _Progress(), judging.maximum).run(), judge_catalogue()
 
 
 def _package(name: str) -> Package:
@@ -100,10 +96,6 @@ def _refused(finding: Finding, lane: Lane) -> ValidationReport:
     return ValidationReport(
         slug=None, digest=None, lane=lane, complete=False, findings=[finding], started_at=now, finished_at=now
     )
-
-
-def _locale() -> str:
-    return "zh" if os.environ.get("LANG", "").startswith("zh") else "en"
 
 
 if __name__ == "__main__":

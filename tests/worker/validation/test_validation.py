@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from graders.limits import Limits
 from graders.package import Package
 from graders.validation import Finding, FindingCode, ValidationReport
 from graders.verdict import Verdict
 from tests.drills import CASES, MANIFEST, REFERENCE, changed, new_drill, small_drill
 from tests.packages import reduced
 from tests.worker.validation.conftest import Watched
+from worker.standalone import Judging
 from worker.supervisor.lane import Post
 from worker.supervisor.supervisor import Cancelled
 from worker.validation import __main__ as command
@@ -116,7 +118,7 @@ def test_a_validation_can_be_stopped(post: Post, watched: Watched):
 
 @pytest.fixture
 def _on_this_post(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "choose_post", lambda lane, sandbox: post)
+    monkeypatch.setattr(command, "set_up", lambda: Judging(post, Limits.default(post.lane)))
 
 
 @pytest.mark.usefixtures("_on_this_post")
