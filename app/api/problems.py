@@ -63,6 +63,8 @@ def _as_problem(error: Exception) -> Problem:
     match error:
         case Problem():
             return error
+        case RequestValidationError() if any(item["type"] == "json_invalid" for item in error.errors()):
+            return problem_of_status(400)  # as FastAPI answers what is no UTF-8, or too deep
         case RequestValidationError():
             return invalid_request(error.errors())
         case HTTPException():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 from urllib.parse import urlencode
+from uuid import UUID
 
 from fastapi import APIRouter, BackgroundTasks, Query, Response
 
@@ -33,7 +34,7 @@ def list_submissions(
     session: Reading,
     drill: Annotated[str, Query(max_length=64)] = "",
     user: Annotated[str, Query(max_length=64)] = "",
-    cursor: Annotated[str | None, Query(max_length=36)] = None,
+    cursor: UUID | None = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> Response:
     """The reader's submissions, newest first; staff see everybody's."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated
 from urllib.parse import urlencode
+from uuid import UUID
 
 from fastapi import APIRouter, BackgroundTasks, Depends, Header, Query, Response, status
 from fastapi.sse import EventSourceResponse, ServerSentEvent
@@ -24,7 +25,7 @@ _ACCEPTED = status.HTTP_202_ACCEPTED
 
 IdempotencyKey = Annotated[str | None, Header(description="Repeat a request with its key: it is done once.")]
 LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", description="Number of the last event received.")]
-Cursor = Annotated[str | None, Query(max_length=36)]
+Cursor = Annotated[UUID | None, Query(description="Where an earlier page ended.")]
 Limit = Annotated[int, Query(ge=1, le=100)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.orm import Session, defaultload, defer, joinedload
@@ -106,7 +107,7 @@ def listing(
     *,
     drill: str | None = None,
     user: str | None = None,
-    cursor: str | None = None,
+    cursor: UUID | None = None,
     limit: int = 50,
 ) -> Page:
     """The current gradings of submissions, newest first; students see their own. ``user`` is a name or an id."""
@@ -118,7 +119,7 @@ def listing(
     if user is not None:
         query = query.where(Submission.user_id.in_(select(User.id).where(or_(User.name == user, User.id == user))))
     if cursor is not None:
-        query = query.where(Submission.id < cursor)
+        query = query.where(Submission.id < str(cursor))
     # Chosen from one table's indices alone: joined first, all that there is would be read and sorted for each page.
     ids = session.scalars(query.order_by(Submission.id.desc()).limit(limit + 1)).all()
     listed = _current().where(Grading.submission_id.in_(ids[:limit])).order_by(Grading.submission_id.desc())

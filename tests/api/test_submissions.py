@@ -86,7 +86,7 @@ def test_a_source_that_is_not_utf8_is_refused(local: TestClient) -> None:
     assert (answer.status_code, answer.json()["type"]) == (422, "/problems/source-not-text")
     headers = {"Content-Type": "application/json"}
     for body in (b'{"drill": "toy", "source": "\xff"}', b'{"drill": "toy", "source": "\\ud800"}'):
-        assert local.post(PATH, content=body, headers=headers).status_code == 422
+        assert local.post(PATH, content=body, headers=headers).status_code == 400
 
 
 def test_a_body_over_512_kib_is_refused_early(local: TestClient) -> None:
@@ -126,8 +126,14 @@ def test_an_answer_to_a_wrong_request_is_short(local: TestClient, path: str, unk
     assert len(unknown) == 1 or re.search(r"; 19\d+ more$", answer.json()["detail"])
 
 
+@pytest.mark.parametrize("path", [PATH, "/api/v1/tokens"])
+@pytest.mark.parametrize("body", [b"{", b'{"name": "\xff"}', b"[" * 100_000], ids=["open", "latin", "deep"])
+def test_a_body_that_is_no_json_is_a_bad_request_wherever_it_is_sent(local: TestClient, path: str, body: bytes) -> None:
+    answer = local.post(path, content=body, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["type"]) == (400, "/problems/bad-request")
+
+
 def test_other_bodies_are_refused(local: TestClient) -> None:
-    assert local.post(PATH, content=b"{", headers={"Content-Type": "application/json"}).status_code == 422
     assert local.post(PATH, content=b"x", headers={"Content-Type": "text/plain"}).status_code == 415
     assert local.post(PATH, content=b"{}").status_code == 415
     malformed = {"Content-Type": "multipart/form-data"}
@@ -310,4 +316,5 @@ def test_a_list_is_paged_and_filtered(local: TestClient) -> None:
     assert seen == ids[::-1]
     assert [item["user"] for item in local.get(f"{PATH}?drill=other").json()["items"]] == ["ada"]
     assert [item["drill"] for item in local.get(f"{PATH}?user={ada.user_id}").json()["items"]] == ["other"]
-    assert local.get(f"{PATH}?limit=0").status_code == 422
+    for query in ("limit=0", "cursor=nonsense", "cursor=" + "f" * 36):
+        assert local.get(f"{PATH}?{query}").status_code == 422
