@@ -55,7 +55,7 @@ class PlayedGrading:
 
     def state(self, state: State) -> None:
         with self._worker.store.transaction() as session:
-            gradings.record_event(session, self._claim, "state", {"state": state.value})
+            gradings.record_state(session, self._claim, state)
         self._worker.wake(self._claim.submission_id)
 
     def case(self, case: CaseResult) -> None:

@@ -19,7 +19,7 @@ from app.gradings.service import (
     hand_on,
     next_waiting,
     record_case,
-    record_event,
+    record_state,
     renew,
 )
 from app.queue.wakeup import Wakeups
@@ -57,7 +57,7 @@ class _Recorder:
         self._stopping = stopping
 
     def state(self, state: State) -> None:
-        self._tell(lambda session: record_event(session, self._claim, "state", {"state": state.value}))
+        self._tell(lambda session: record_state(session, self._claim, state))
 
     def case(self, result: CaseResult) -> None:
         self._tell(lambda session: record_case(session, self._claim, result))

@@ -17,7 +17,6 @@ class EventType(StrEnum):
 
     STATE = "state"
     CASE = "case"
-    NOTICE = "notice"
     RESTARTED = "restarted"
     DONE = "done"
 
@@ -43,7 +42,7 @@ def last_number(session: Session, submission_id: str) -> int:
     return session.scalars(query).one()
 
 
-def events_after(session: Session, submission_id: str, number: int, limit: int = 500) -> list[Event]:
+def events_after(session: Session, submission_id: str, number: int, limit: int) -> list[Event]:
     """The submission's events from ``number`` (exclusive) on, oldest first."""
     query = select(Event).where(Event.submission_id == submission_id, Event.number > number)
     return list(session.scalars(query.order_by(Event.number).limit(limit)))

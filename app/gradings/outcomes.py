@@ -11,12 +11,10 @@ from sqlalchemy.orm import Session
 from app.gradings.events import EventType, append_event
 from app.store.columns import as_json, utc_now
 from app.store.models import Grading, Submission, Worker
-from app.store.updates import rows_changed
+from app.store.updates import compare_and_set
 from graders.manifest import Manifest
 from graders.report import Cause, Environment, Message, Performance, PerformanceStatus, Report, Timeline
 from graders.verdict import State, Verdict
-
-MAX_ATTEMPTS = 3
 
 _GAVE_UP = Cause(key="submission.judge_gave_up")
 _NOT_REACHED = Message(key="performance.not_reached")
@@ -37,11 +35,12 @@ def release(
     held: ColumnElement[bool],
     reason: str | None,
     *,
-    max_attempts: int = MAX_ATTEMPTS,
+    max_attempts: int | None = None,
 ) -> Released:
     """Take a grading back from its attempt if ``held`` is still true of its row, and decide how it goes on.
 
-    Without a ``reason`` nothing went wrong, and the attempt does not count among the ``max_attempts``.
+    Without a ``reason`` nothing went wrong, and the attempt does not count among the ``max_attempts`` after which it
+    ends (None: it does not).
     """
     row = session.execute(
         select(Grading.submission_id, Grading.attempt, Grading.faults).where(held).with_for_update(key_share=True)
@@ -53,9 +52,9 @@ def release(
     if session.scalars(asked).one() is not None:
         return Released.CANCELLED if cancel(session, row.submission_id, grading_id, held) else Released.LOST
     faults = with_fault(row.faults, row.attempt, reason)
-    if len(faults) >= max_attempts:
+    if max_attempts is not None and len(faults) >= max_attempts:
         return _give_up(session, row.submission_id, grading_id, held, faults)
-    if not update_grading(session, held, **_queued_again(), faults=faults):
+    if not compare_and_set(session, Grading, held, **_queued_again(), faults=faults):
         return Released.LOST
     append_event(session, row.submission_id, grading_id, EventType.STATE, {"state": State.QUEUED.value})
     return Released.REQUEUED
@@ -83,7 +82,7 @@ def end_with_report(
     }
     finished_at = report.timeline.finished_at
     values |= {**ending, "report": as_json(report), "finished_at": finished_at, "lease_until": None}
-    if not update_grading(session, where, **values):
+    if not compare_and_set(session, Grading, where, **values):
         return False
     if report.verdict is Verdict.JUDGE_ERROR:
         session.execute(update(Submission).where(Submission.id == submission_id).values(charged=False))
@@ -94,15 +93,10 @@ def end_with_report(
 def cancel(session: Session, submission_id: str, grading_id: str, where: ColumnElement[bool]) -> bool:
     """End a grading as cancelled if ``where`` is still true of its row. It has no verdict and no report."""
     ending = {"state": State.CANCELLED.value, "verdict": None, "score": None, "max_score": None}
-    if not update_grading(session, where, **ending, finished_at=utc_now(), lease_until=None):
+    if not compare_and_set(session, Grading, where, **ending, finished_at=utc_now(), lease_until=None):
         return False
     append_event(session, submission_id, grading_id, EventType.DONE, ending)
     return True
-
-
-def update_grading(session: Session, where: ColumnElement[bool], **values: Any) -> bool:
-    """Compare and set: change the grading whose row is still as ``where`` says. False: there is none."""
-    return rows_changed(session, update(Grading).where(where).values(values)) == 1
 
 
 def _queued_again() -> dict[str, Any]:

@@ -15,9 +15,10 @@ from sqlalchemy import ColumnElement, and_, delete, func, select
 from sqlalchemy.orm import Session
 
 from app.gradings.events import EventType, append_event
-from app.gradings.outcomes import MAX_ATTEMPTS, cancel, end_with_report, release, update_grading
+from app.gradings.outcomes import cancel, end_with_report, release
 from app.store.columns import as_json, utc_now
 from app.store.models import CaseRow, Drill, DrillVersion, Grading, Submission
+from app.store.updates import compare_and_set
 from graders.report import CaseResult, Report
 from graders.verdict import State
 
@@ -57,8 +58,9 @@ class Renewal:
 def claim(session: Session, grading_id: str, *, worker_id: str, lease_s: float) -> Claim | None:
     """Take a queued grading for ``lease_s`` seconds. None: somebody else's, finished, or unknown; drop the message."""
     now = utc_now()
-    taken = update_grading(
+    taken = compare_and_set(
         session,
+        Grading,
         and_(Grading.id == grading_id, Grading.state == State.QUEUED.value),
         state=State.COMPILING.value,
         attempt=Grading.attempt + 1,
@@ -84,31 +86,18 @@ def next_waiting(session: Session, queue: str) -> str | None:
 
 def renew(session: Session, claim: Claim, *, lease_s: float) -> Renewal:
     """Extend the lease. A lease that ran out is still held while nobody has taken the grading back."""
-    held = update_grading(session, _held_by(claim), lease_until=utc_now() + timedelta(seconds=lease_s))
+    held = compare_and_set(session, Grading, _held_by(claim), lease_until=utc_now() + timedelta(seconds=lease_s))
     asked = select(Submission.cancel_requested_at).where(Submission.id == claim.submission_id)
     return Renewal(held=held, cancel_requested=session.scalars(asked).one() is not None)
 
 
-def record_event(session: Session, claim: Claim, type: str, data: dict[str, Any]) -> int:
-    """Tell what happens and return the event's number. Raises LeaseLost.
-
-    ``state`` moves the grading to a running state; ``case`` is the same as ``record_case``. The types that
-    begin and end an attempt are written by ``claim`` and ``finish``: ValueError.
-    """
-    match EventType(type):
-        case EventType.STATE:
-            state = State(data["state"])
-            if state not in _RUNNING:
-                raise ValueError(f"a running grading cannot become {state}")
-            _hold(session, claim, state=state.value, started_at=func.coalesce(Grading.started_at, utc_now()))
-            return append_event(session, claim.submission_id, claim.grading_id, EventType.STATE, data)
-        case EventType.CASE:
-            return record_case(session, claim, CaseResult.model_validate(data))
-        case EventType.NOTICE:
-            _hold(session, claim)
-            return append_event(session, claim.submission_id, claim.grading_id, EventType.NOTICE, data)
-        case final:
-            raise ValueError(f"a worker does not write {final} events")
+def record_state(session: Session, claim: Claim, state: State) -> int:
+    """Tell how far the attempt has come and return the event's number. Raises LeaseLost, and ValueError for a state
+    that begins or ends an attempt: ``claim`` and ``finish`` write those."""
+    if state not in _RUNNING:
+        raise ValueError(f"a running grading cannot become {state}")
+    _hold(session, claim, state=state.value, started_at=func.coalesce(Grading.started_at, utc_now()))
+    return append_event(session, claim.submission_id, claim.grading_id, EventType.STATE, {"state": state.value})
 
 
 def record_case(session: Session, claim: Claim, case: CaseResult) -> int:
@@ -135,7 +124,7 @@ def finish_cancelled(session: Session, claim: Claim) -> bool:
     return cancel(session, claim.submission_id, claim.grading_id, _held_by(claim))
 
 
-def give_back(session: Session, claim: Claim, reason: str, *, max_attempts: int = MAX_ATTEMPTS) -> None:
+def give_back(session: Session, claim: Claim, reason: str, *, max_attempts: int) -> None:
     """Our fault, not the student's: queue the grading again, or end it as ``judge_error`` after ``max_attempts``.
 
     ``reason`` is for staff. No attempt is charged to the student. Does nothing when the lease is lost.
@@ -159,7 +148,7 @@ def _held_by(claim: Claim) -> ColumnElement[bool]:
 
 def _hold(session: Session, claim: Claim, **values: Any) -> None:
     """Check the lease and lock the row for the rest of the transaction. Raises LeaseLost."""
-    if not update_grading(session, _held_by(claim), **(values or {"attempt": Grading.attempt})):
+    if not compare_and_set(session, Grading, _held_by(claim), **(values or {"attempt": Grading.attempt})):
         raise LeaseLost(f"grading {claim.grading_id}: attempt {claim.attempt} no longer holds it")
 
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, update
+from sqlalchemy import ColumnElement
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.gradings.outcomes import Released
 from app.gradings.outcomes import release as release_grading
 from app.queue.celery import TASK_NAME, VALIDATE_TASK_NAME
 from app.store.models import Grading, Validation
-from app.store.updates import rows_changed
+from app.store.updates import compare_and_set
 from app.validations.outcomes import ValidationState
 from app.validations.outcomes import release as release_validation
 from graders.verdict import State
@@ -32,7 +32,7 @@ class Work:
 
     def update(self, session: Session, where: ColumnElement[bool], **values: Any) -> bool:
         """Compare and set: change the row that is still as ``where`` says. False: there is none."""
-        return rows_changed(session, update(self.table).where(where).values(values)) == 1
+        return compare_and_set(session, self.table, where, **values)
 
 
 QUEUED = State.QUEUED.value

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from sqlalchemy import CursorResult
+from sqlalchemy import ColumnElement, CursorResult, update
 from sqlalchemy.orm import Session
-from sqlalchemy.sql.dml import UpdateBase
+
+from app.store.models import Base
 
 
-def rows_changed(session: Session, statement: UpdateBase) -> int:
-    """Run an UPDATE or DELETE and return how many rows it met. Objects already loaded are not refreshed."""
-    result = session.execute(statement.execution_options(synchronize_session=False))
-    return cast("CursorResult[Any]", result).rowcount
+def compare_and_set(session: Session, table: type[Base], where: ColumnElement[bool], **values: Any) -> bool:
+    """Change the one row that is still as ``where`` says. False: there is none. Objects already loaded are not
+    refreshed."""
+    statement = update(table).where(where).values(values).execution_options(synchronize_session=False)
+    return cast("CursorResult[Any]", session.execute(statement)).rowcount == 1

@@ -107,7 +107,7 @@ async def follow_submission(
     last_event_id: LastEventId = None,
     after: Annotated[int, Query(ge=0, le=LAST_NUMBER, description="The same, for a first connection.")] = 0,
 ) -> AsyncIterator[ServerSentEvent]:
-    """Server-sent events ``state``, ``case``, ``notice``, ``restarted``, ``done``, numbered by ``id``.
+    """Server-sent events ``state``, ``case``, ``restarted``, ``done``, numbered by ``id``.
 
     The stream ends after ``done``; it may end before that, and a client resumes with ``Last-Event-ID``.
     """

@@ -60,7 +60,7 @@ def last_number(session: Session, version_id: str) -> int:
     return session.scalars(query.where(ValidationEvent.drill_version_id == version_id)).one()
 
 
-def events_after(session: Session, version_id: str, number: int, limit: int = 500) -> list[ValidationEvent]:
+def events_after(session: Session, version_id: str, number: int, limit: int) -> list[ValidationEvent]:
     """The version's events from ``number`` (exclusive) on, oldest first."""
     query = select(ValidationEvent).where(
         ValidationEvent.drill_version_id == version_id, ValidationEvent.number > number

@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session
 
-from app.gradings.outcomes import MAX_ATTEMPTS, with_fault
+from app.gradings.outcomes import with_fault
 from app.store.columns import as_json, utc_now
 from app.store.models import DrillVersion, Validation, VersionState
-from app.store.updates import rows_changed
+from app.store.updates import compare_and_set
 from app.validations.events import EventType, append_event
 from graders.validation import ValidationReport
 
@@ -30,11 +30,11 @@ def release(
     held: ColumnElement[bool],
     reason: str | None,
     *,
-    max_attempts: int = MAX_ATTEMPTS,
+    max_attempts: int | None = None,
 ) -> bool:
     """Take a validation back from its attempt if ``held`` is still true of its row: queue it again, or end it
-    without a report after ``max_attempts`` that failed. Without a ``reason`` nothing went wrong, and the attempt does
-    not count. False: somebody else was faster."""
+    without a report after ``max_attempts`` that failed (None: never). Without a ``reason`` nothing went wrong, and the
+    attempt does not count. False: somebody else was faster."""
     row = session.execute(
         select(Validation.drill_version_id, Validation.attempt, Validation.faults)
         .where(held)
@@ -43,10 +43,10 @@ def release(
     if row is None:
         return False
     faults = with_fault(row.faults, row.attempt, reason)
-    if len(faults) >= max_attempts:
+    if max_attempts is not None and len(faults) >= max_attempts:
         return end(session, row.drill_version_id, validation_id, held, None, faults=faults)
     queued = {"state": ValidationState.QUEUED.value, "worker_id": None, "lease_until": None, "queue": None}
-    if not update_validation(session, held, **queued, sent_at=None, faults=faults):
+    if not compare_and_set(session, Validation, held, **queued, sent_at=None, faults=faults):
         return False
     tell_state(session, row.drill_version_id, validation_id, ValidationState.QUEUED)
     return True
@@ -62,11 +62,10 @@ def end(
 ) -> bool:
     """End a validation if ``where`` is still true of its row, and let its version stand as the report says."""
     values |= {"report": as_json(report) if report else None, "finished_at": utc_now(), "lease_until": None}
-    if not update_validation(session, where, state=ValidationState.DONE.value, **values):
+    if not compare_and_set(session, Validation, where, state=ValidationState.DONE.value, **values):
         return False
     state = VersionState.VALID if report is not None and report.valid else VersionState.INVALID
-    waiting = (DrillVersion.id == version_id, DrillVersion.state == VersionState.VALIDATING.value)
-    session.execute(update(DrillVersion).where(*waiting).values(state=state.value))
+    session.execute(update(DrillVersion).where(DrillVersion.id == version_id).values(state=state.value))
     ending = {"state": state.value, "report": report is not None}
     append_event(session, version_id, validation_id, EventType.DONE, ending)
     return True
@@ -74,8 +73,3 @@ def end(
 
 def tell_state(session: Session, version_id: str, validation_id: str, state: ValidationState) -> None:
     append_event(session, version_id, validation_id, EventType.STATE, {"state": state.value})
-
-
-def update_validation(session: Session, where: ColumnElement[bool], **values: Any) -> bool:
-    """Compare and set: change the validation whose row is still as ``where`` says. False: there is none."""
-    return rows_changed(session, update(Validation).where(where).values(values)) == 1

@@ -15,8 +15,9 @@ from sqlalchemy.orm import Session
 
 from app.store.columns import utc_now
 from app.store.models import Drill, DrillVersion, Validation, VersionState
+from app.store.updates import compare_and_set
 from app.validations.events import EventType, append_event
-from app.validations.outcomes import ValidationState, end, release, tell_state, update_validation
+from app.validations.outcomes import ValidationState, end, release, tell_state
 from graders.validation import ValidationReport
 
 
@@ -58,8 +59,9 @@ def newest(session: Session, version_id: str) -> Validation | None:
 def claim(session: Session, validation_id: str, *, worker_id: str, lease_s: float) -> Claim | None:
     """Take a queued validation for ``lease_s`` seconds. None: somebody else's, finished, or unknown."""
     now = utc_now()
-    taken = update_validation(
+    taken = compare_and_set(
         session,
+        Validation,
         and_(Validation.id == validation_id, Validation.state == ValidationState.QUEUED.value),
         state=ValidationState.RUNNING.value,
         attempt=Validation.attempt + 1,
@@ -79,7 +81,7 @@ def claim(session: Session, validation_id: str, *, worker_id: str, lease_s: floa
 
 def renew(session: Session, claim: Claim, *, lease_s: float) -> bool:
     """Extend the lease, which is still held while nobody has taken the validation back. False: it is lost."""
-    return update_validation(session, _held_by(claim), lease_until=utc_now() + timedelta(seconds=lease_s))
+    return compare_and_set(session, Validation, _held_by(claim), lease_until=utc_now() + timedelta(seconds=lease_s))
 
 
 def tell_stage(session: Session, claim: Claim, stage: str) -> int:
@@ -125,7 +127,7 @@ def _held_by(claim: Claim) -> ColumnElement[bool]:
 
 
 def _tell(session: Session, claim: Claim, event_type: EventType, data: dict[str, Any]) -> int:
-    if not update_validation(session, _held_by(claim), attempt=Validation.attempt):
+    if not compare_and_set(session, Validation, _held_by(claim), attempt=Validation.attempt):
         raise LeaseLost(f"validation {claim.validation_id}: attempt {claim.attempt} no longer holds it")
     return append_event(session, claim.version_id, claim.validation_id, event_type, data)
 

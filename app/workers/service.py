@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from app.store.columns import as_json, utc_now
 from app.store.models import Worker
-from app.store.updates import rows_changed
+from app.store.updates import compare_and_set
 from graders.report import Environment
 from graders.verdict import Lane
 
@@ -52,7 +52,7 @@ def register(session: Session, info: WorkerInfo) -> None:
 def heartbeat(session: Session, worker_id: str, healthy: bool, note: str | None = None) -> bool:
     """Say that the worker lives; an unhealthy one gets no work. False: it is not in the register (any more)."""
     values = {"heartbeat_at": utc_now(), "healthy": healthy, "note": note}
-    return rows_changed(session, update(Worker).where(Worker.id == worker_id).values(values)) == 1
+    return compare_and_set(session, Worker, Worker.id == worker_id, **values)
 
 
 def unregister(session: Session, worker_id: str) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from app.gradings import service as gradings
 from app.settings import Settings
 from app.store.models import Grading
-from graders.verdict import Visibility
+from graders.verdict import State, Visibility
 from tests import builders
 from tests.api.live import Follower, Live
 from tests.broker import running_broker
@@ -30,7 +30,7 @@ def test_events_come_as_they_happen_and_end_with_done(live: Live) -> None:
     follower.wait_for(1)
     assert follower.response_headers["content-type"].startswith("text/event-stream")
     with live.store.transaction() as session:
-        gradings.record_event(session, claim, "state", {"state": "testing"})
+        gradings.record_state(session, claim, State.TESTING)
     follower.wait_for(2)
     with live.store.transaction() as session:
         gradings.record_case(session, claim, builders.passed_case())
@@ -50,7 +50,7 @@ def test_a_stream_resumes_where_it_broke_off(live: Live) -> None:
     claim = live.claimed()
     with live.store.transaction() as session:
         for _ in range(3):
-            gradings.record_event(session, claim, "notice", {"key": "n"})
+            gradings.record_state(session, claim, State.TESTING)
         gradings.finish(session, claim, builders.report())
     for url, headers, first in (
         (live.path(claim), {}, 1),
@@ -71,7 +71,7 @@ def test_many_events_come_in_order(live: Live) -> None:
     claim = live.claimed()
     with live.store.transaction() as session:
         for _ in range(450):
-            gradings.record_event(session, claim, "notice", {"key": "n"})
+            gradings.record_state(session, claim, State.TESTING)
         gradings.finish(session, claim, builders.report())
     follower = Follower(live.path(claim), live.ada)
     follower.wait_for_end()

@@ -15,7 +15,7 @@ from app.gradings.service import Claim
 from app.store.columns import utc_now
 from app.store.models import Grading, IdempotencyKey, Submission
 from graders.limits import SOURCE_BYTES
-from graders.verdict import Visibility
+from graders.verdict import State, Visibility
 from tests import builders
 from tests.api.conftest import resources_of
 
@@ -241,7 +241,7 @@ def test_a_running_submission_shows_what_is_known(local: TestClient) -> None:
     submission_id = local.post(PATH, json=ORDER).json()["id"]
     claim = claim_of(local, submission_id)
     with resources_of(local).store.transaction() as session:
-        gradings.record_event(session, claim, "state", {"state": "testing"})
+        gradings.record_state(session, claim, State.TESTING)
         gradings.record_case(session, claim, builders.passed_case())
     answer = local.get(f"{PATH}/{submission_id}")
     body = answer.json()

@@ -65,7 +65,7 @@ def state(store: Store, uploaded: Uploaded) -> tuple[str, str]:
 
 def told(store: Store, uploaded: Uploaded) -> list[tuple[int, str, dict[str, Any]]]:
     with store.reading() as session:
-        return [(event.number, event.type, event.data) for event in events_after(session, uploaded.version.id, 0)]
+        return [(event.number, event.type, event.data) for event in events_after(session, uploaded.version.id, 0, 500)]
 
 
 def test_an_upload_waits_for_its_validation(store: Store, uploaded: Uploaded) -> None:

@@ -83,7 +83,7 @@ class Bench:
     @property
     def told(self) -> list[str]:
         with self.store.reading() as session:
-            return [event.type for event in events_after(session, self.submitted.submission_id, 0)]
+            return [event.type for event in events_after(session, self.submitted.submission_id, 0, 500)]
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ class Bench:
     @property
     def told(self) -> list[tuple[str, dict[str, Any]]]:
         with self.store.reading() as session:
-            return [(event.type, event.data) for event in events_after(session, self.version_id, 0)]
+            return [(event.type, event.data) for event in events_after(session, self.version_id, 0, 500)]
 
 
 @pytest.fixture

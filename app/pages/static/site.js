@@ -1,6 +1,6 @@
 // What JavaScript adds: progress comes by itself, and a form is sent once. Everything works without it.
 
-const EVENTS = ["state", "case", "notice", "stage", "submission", "restarted", "done"];
+const EVENTS = ["state", "case", "stage", "submission", "restarted", "done"];
 const GATHER_MS = 250; // events of that long become one look at the page
 const RECONNECT_MS = 3000;
 
