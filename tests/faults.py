@@ -196,7 +196,8 @@ FAULTS = (
     Fault(
         "file_flood",
         "file = open(os.environ['TMPDIR'] + '/big', 'wb', 0)\nwhile True: file.write(b'x' * (1 << 20))",
-        *_EXCEPTION,
+        (Verdict.RUNTIME_ERROR,),
+        ("case.exception", "case.scratch"),
         contained=False,
     ),
     Fault(
