@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import wait_until
+from worker.sandbox import slots
 from worker.sandbox.tier_b import CAPABILITIES
 from worker.sandbox.tiers import TIER_A, TIER_B, Sandbox
 
@@ -92,11 +93,9 @@ def _mount(source: str | None, target: Path, kind: str | None, flags: int) -> No
 @contextlib.contextmanager
 def _temporary_folder(path: str) -> Iterator[None]:
     """Scratch folders are on a tmpfs."""
-    before, tempfile.tempdir = tempfile.tempdir, path
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slots, "gettempdir", lambda: path)
         yield
-    finally:
-        tempfile.tempdir = before
 
 
 @contextlib.contextmanager

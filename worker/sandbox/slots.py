@@ -16,9 +16,9 @@ import os
 import secrets
 import shutil
 import socket
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import gettempdir
 
 from worker.sandbox.walls import SandboxUnavailable
 
@@ -89,7 +89,7 @@ def _taken(folder: Path, uid: int) -> Slot | None:
 
 def _base() -> Path:
     """The folder of all slots. Raises SandboxUnavailable when it cannot be ours alone to write."""
-    base = Path(tempfile.gettempdir()) / "warpgrade-slots"
+    base = Path(gettempdir()) / "warpgrade-slots"
     try:
         base.mkdir(mode=0o711, exist_ok=True)
         found = base.lstat()

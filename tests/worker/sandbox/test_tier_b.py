@@ -227,7 +227,7 @@ def test_a_machine_that_lacks_something_is_told_what(
         case "somebody's folder":
             (tmp_path / "warpgrade-slots").mkdir(mode=0o777)
             (tmp_path / "warpgrade-slots").chmod(0o777)
-            monkeypatch.setattr(slots.tempfile, "gettempdir", lambda: str(tmp_path))
+            monkeypatch.setattr(slots, "gettempdir", lambda: str(tmp_path))
     with pytest.raises(SandboxUnavailable, match=told):
         TIER_B.start(Walls({}, {}), ["probe"], ())
 
