@@ -22,8 +22,12 @@ from tempfile import gettempdir
 
 from worker.sandbox.walls import SandboxUnavailable
 
-FIRST_UID, COUNT = 60_600, 290
-"""Ids that neither Debian nor systemd gives to anybody. Rootless engines have none above 65535."""
+FIRST_UID, COUNT = 60_600, 145
+"""Two ids a slot that neither Debian nor systemd gives to anybody. Rootless engines have none above 65535. Containers
+have as many above them: a signal to all processes of an id reaches from the host into containers."""
+
+_INITIAL_PID_NAMESPACE = 0xEFFFFFFC
+"""The inode of a machine's first pid namespace (PROC_PID_INIT_INO in linux/proc_ns.h)."""
 
 
 @dataclass(frozen=True)
@@ -63,19 +67,28 @@ class Slot:
 def take() -> Slot:
     """A slot that nobody uses, its folder made. The search begins anywhere: the kernel counts an id's processes over
     all containers of a host. Raises SandboxUnavailable."""
-    base = _base()
+    base, lowest = _base(), first_uid()
     first = secrets.randbelow(COUNT)
     for offset in range(COUNT):
-        uid = FIRST_UID + 2 * ((first + offset) % COUNT)
+        uid = lowest + 2 * ((first + offset) % COUNT)
         slot = _taken(base / str(uid), uid)
         if slot is not None:
             return slot
     raise SandboxUnavailable(f"all {COUNT} slots are in use")
 
 
+def first_uid() -> int:
+    """The lowest id of this machine's slots, or of this container's."""
+    return FIRST_UID if _pid_namespace() == _INITIAL_PID_NAMESPACE else FIRST_UID + 2 * COUNT
+
+
 def take_again(slot: Slot) -> Slot | None:
     """The same slot, if nobody uses it."""
     return _taken(slot.folder, slot.uid)
+
+
+def _pid_namespace() -> int:
+    return Path("/proc/self/ns/pid").stat().st_ino
 
 
 def _taken(folder: Path, uid: int) -> Slot | None:

@@ -168,10 +168,21 @@ def test_a_slot_is_swept_before_it_is_used_again(
     assert uid is not None
     os.kill(process.pid, signal.SIGKILL)
     process.wait(10)
-    monkeypatch.setattr(slots.secrets, "randbelow", lambda _: (uid - slots.FIRST_UID) // 2)
+    monkeypatch.setattr(slots.secrets, "randbelow", lambda _: (uid - slots.first_uid()) // 2)
     again = run("stubborn")
     assert uid_of(_children(again.pid)[0]) == uid
     assert not any(map(is_alive, left))
+
+
+def test_a_host_and_its_containers_have_ids_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowest = set()
+    for namespace in (slots._INITIAL_PID_NAMESPACE, 4026532000):
+        monkeypatch.setattr(slots, "_pid_namespace", lambda found=namespace: found)
+        lowest.add(slots.first_uid())
+    monkeypatch.undo()
+    assert slots.first_uid() in lowest
+    assert max(lowest) - min(lowest) == 2 * slots.COUNT
+    assert max(lowest) + 2 * slots.COUNT <= 61_184, "where systemd's dynamic users begin"
 
 
 def test_a_warden_cannot_be_killed_from_inside(run: Callable[..., SandboxedProcess]) -> None:
