@@ -16,8 +16,9 @@ from app.gradings.events import events_after
 from app.queue.broker import connect
 from app.queue.wakeup import Wakeups
 from app.settings import Settings
+from app.store.columns import utc_now
 from app.store.engine import Store
-from app.store.models import CaseRow, Grading
+from app.store.models import CaseRow, Grading, Submission
 from app.submissions.service import Submitted
 from graders.report import Report
 from graders.verdict import Lane, State
@@ -91,12 +92,16 @@ def bench(store: Store, settings: Settings) -> Bench:
     return Bench(store, settings)
 
 
-def outlived(bench: Bench, judge: Judge, caplog: pytest.LogCaptureFixture) -> None:
-    """Grade while the database goes away in the middle, and comes back when the worker has noticed."""
+def outlived(
+    bench: Bench, judge: Judge, caplog: pytest.LogCaptureFixture, before: Callable[[Any], None] = lambda _: None
+) -> None:
+    """Grade while the database goes away in the middle, and comes back when the worker has noticed. ``before`` that
+    something happens to the listener."""
     outage = ExitStack()
 
     def judged(listener: Any) -> Report:
         listener.state(State.TESTING)
+        before(listener)
         outage.enter_context(away(bench.settings))
         return judge(listener)
 
@@ -138,7 +143,12 @@ def test_a_cancellation_outlives_a_restart(bench: Bench, caplog: pytest.LogCaptu
     def judge(_listener: Any) -> Report:
         raise Cancelled
 
-    outlived(bench, judge, caplog)
+    def cancel(listener: Any) -> None:
+        with bench.store.transaction() as session:
+            session.execute(update(Submission).values(cancel_requested_at=utc_now()))
+        wait_until(listener.cancelled, "the worker hears of it")
+
+    outlived(bench, judge, caplog, cancel)
     assert (bench.grading.state, bench.told[-1]) == ("cancelled", "done")
 
 
