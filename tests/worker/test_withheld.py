@@ -59,13 +59,13 @@ def test_staff_see_what_was_withheld(grade: Grade) -> None:
     assert [annotation.params.keys() - {"line", "exception"} for annotation in shown.annotations] == [set()]
 
 
-def test_a_compiler_message_of_public_and_timed_shapes_is_told_whole(grade: Grade) -> None:
+def test_a_compiler_message_of_a_public_test_is_told_whole(grade: Grade) -> None:
     report = grade(SEEING + '    told[(1,)](out, "use smaller blocks")\n')
     assert report.verdict is Verdict.COMPILE_ERROR
     assert "use smaller blocks" in as_student(report)
 
 
-def test_the_kernels_of_long_timed_rows_are_listed(grade: Grade) -> None:
+def test_kernels_that_only_hidden_tests_launch_are_not_listed(grade: Grade) -> None:
     by_length = """
 import torch
 import triton
@@ -80,8 +80,8 @@ def long_rows(x, out, N, B: tl.constexpr):
     tl.store(out + tl.arange(0, B), 1.0, mask=tl.arange(0, B) < N)
 
 def softmax(x, out):
-    kernel = long_rows if x.shape[1] > 100_000 else short_rows
+    kernel = long_rows if x.shape[1] > 1000 else short_rows
     kernel[(1,)](x, out, x.shape[1], B=1024)
 """
     names = {kernel.name for kernel in visible_report(grade(by_length), staff=False).kernels}
-    assert names == {"short_rows", "long_rows"}
+    assert names == {"short_rows"}
