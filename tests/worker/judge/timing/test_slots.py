@@ -76,7 +76,7 @@ def test_what_was_computed_before_is_stale_at_every_timed_shape_of_every_drill(s
         arena = HostArena(256 << 20)
         slots = Slots(arena, shape, 2, 1, torch.Generator().manual_seed(2))
         (slot,) = slots.slots
-        for values in (Values(mean, deviation) for mean in shape.means for deviation in (0.5, 1.0, 3.0)):
+        for values in (Values(mean, deviation) for mean in shape.means for deviation in (0.5, 3.0)):
             slots.fill(values)
             for out, right in zip(slot.private_outs, drill.oracle(*slot.inputs), strict=True):
                 out.copy_(right)
