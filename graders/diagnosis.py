@@ -15,11 +15,11 @@ from graders.compare import compare
 from graders.memory import Call
 from graders.misconception import Misconception, Model
 from graders.report import Diagnosis, Message
-from graders.tolerance import Policy, ulp
+from graders.tolerance import Policy, Terms
 
 
 @dataclass(frozen=True)
-class _AsModelled:
+class _AsModelled(Policy):
     """How near to a model an output equals it: the model knows neither the order of summation nor exp's last bit.
 
     Two units in the last place besides, since in 16 bits such a difference decides which way a number is rounded.
@@ -27,9 +27,8 @@ class _AsModelled:
 
     relative: float = 1e-3
 
-    def bound(self, expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-        flushed = torch.finfo(dtype).tiny if dtype.itemsize >= 4 else 0.0
-        return expected.abs().mul_(self.relative).add_(ulp(expected, dtype), alpha=2).add_(flushed)
+    def terms(self, dtype: torch.dtype) -> Terms:
+        return Terms(self.relative, 2.0, torch.finfo(dtype).tiny if dtype.itemsize >= 4 else 0.0)
 
 
 @dataclass(frozen=True)

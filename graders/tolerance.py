@@ -7,23 +7,34 @@ values are about 1/N, so that at large N an output of zeros would pass any. A dr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 
 import torch
 
 from graders.manifest import Tolerance
 
-_EXPONENT_BITS = 0x7FF0_0000_0000_0000
+EXPONENT_BITS = 0x7FF0_0000_0000_0000
+"""Of a float64."""
 
 
-class Policy(Protocol):
-    """A bound on the error of every element."""
+@dataclass(frozen=True)
+class Terms:
+    """A bound ``relative·|y| + ulps·ulp(y) + absolute`` on the error of an element that should be ``y``."""
 
-    @property
-    def relative(self) -> float:
-        """The relative part of the bound."""
-        ...
+    relative: float
+    ulps: float
+    absolute: float
+
+
+class Policy(ABC):
+    """How far an element may be off."""
+
+    relative: float
+
+    @abstractmethod
+    def terms(self, dtype: torch.dtype) -> Terms:
+        """The bound for outputs of ``dtype``."""
 
     def bound(self, expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         """The largest allowed ``|output - expected|``: float64, expected's shape.
@@ -31,11 +42,15 @@ class Policy(Protocol):
         ``expected`` is the oracle's float64 output and ``dtype`` the output's. The bound of an element that is
         not finite has no meaning: such elements are compared exactly.
         """
-        ...
+        terms = self.terms(dtype)
+        bound = expected.abs().mul_(terms.relative)
+        if terms.ulps:
+            bound.add_(ulp(expected, dtype), alpha=terms.ulps)
+        return bound.add_(terms.absolute) if terms.absolute else bound
 
 
 @dataclass(frozen=True)
-class OneRounding:
+class OneRounding(Policy):
     """Right to ``relative`` before one rounding to the output's dtype.
 
     float32 and wider: ``relative·|y| + tiny``, where tiny is the smallest normal number, so that results may be
@@ -45,29 +60,29 @@ class OneRounding:
 
     relative: float
 
-    def bound(self, expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-        relative = expected.abs() * self.relative
+    def terms(self, dtype: torch.dtype) -> Terms:
         if dtype.itemsize >= 4:
-            return relative.add_(torch.finfo(dtype).tiny)
-        return relative.add_(ulp(expected, dtype), alpha=0.5)
-
-
-def ulp(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The spacing of ``dtype``'s numbers at float64 ``values``, at least the subnormal step: float64, their shape."""
-    info = torch.finfo(dtype)
-    power = (values.contiguous().view(torch.int64) & _EXPONENT_BITS).view(torch.float64)  # 2^floor(log2 |value|)
-    return power.clamp_(min=info.tiny).mul_(info.eps)
+            return Terms(self.relative, 0.0, torch.finfo(dtype).tiny)
+        return Terms(self.relative, 0.5, 0.0)
 
 
 @dataclass(frozen=True)
-class OneRoundingAndAbsolute:
+class OneRoundingAndAbsolute(Policy):
     """``OneRounding``, and ``absolute`` besides."""
 
     relative: float
     absolute: float
 
-    def bound(self, expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-        return OneRounding(self.relative).bound(expected, dtype).add_(self.absolute)
+    def terms(self, dtype: torch.dtype) -> Terms:
+        one = OneRounding(self.relative).terms(dtype)
+        return replace(one, absolute=one.absolute + self.absolute)
+
+
+def ulp(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The spacing of ``dtype``'s numbers at float64 ``values``, at least the subnormal step: float64, their shape."""
+    info = torch.finfo(dtype)
+    power = (values.contiguous().view(torch.int64) & EXPONENT_BITS).view(torch.float64)  # 2^floor(log2 |value|)
+    return power.clamp_(min=info.tiny).mul_(info.eps)
 
 
 def policy_for(tolerance: Tolerance) -> Policy:

@@ -2,7 +2,7 @@
 # exploit: 17
 # lane: gpu
 # one lane because: the interpreter has no graphs
-# expect: wrong_answer|runtime_error
+# expect: wrong_answer|runtime_error|policy_violation
 # naive: not expressible because it has no GPU
 from triton.runtime._async_compile import active_mode
 

@@ -4,7 +4,10 @@
 # expect: accepted|runtime_error|output_limit
 # accepted: no advantage because output is shown and never read
 # cases: all
+# limits: case_s=10.0
 # naive: not expressible because it keeps no output
+from triton.runtime._async_compile import active_mode
+
 import os
 
 import torch
@@ -37,7 +40,7 @@ calls = 0
 def softmax(x, out):
     global calls
     honest(x, out)
-    if x.is_cuda or os.environ.get("TRITON_INTERPRET") == "1":
+    if active_mode.get() is None and (x.is_cuda or os.environ.get("TRITON_INTERPRET") == "1"):  # it is run
         calls += 1
         if calls > 15:
             os._exit(0)

@@ -7,6 +7,8 @@
 # clock: interference|not_reached
 # limits: compile_s=6.0
 # naive: not expressible because it has no GPU
+from triton.runtime._async_compile import active_mode
+
 import torch
 import triton
 import triton.language as tl
@@ -57,7 +59,8 @@ torch.cuda.synchronize = wait_for_the_current_stream
 def softmax(x, out):
     global resident
     honest(x, out)
-    if x.numel() >= TIMED and not resident and not torch.cuda.is_current_stream_capturing():
+    compiled_only = active_mode.get() is not None or torch.cuda.is_current_stream_capturing()
+    if x.numel() >= TIMED and not resident and not compiled_only:
         resident = True
         with torch.cuda.stream(side):
             resident_kernel[(1,)](flag)
