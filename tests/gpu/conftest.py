@@ -13,7 +13,7 @@ from graders.package import Package
 from graders.report import CaseResult, Report
 from graders.verdict import Lane, State
 from worker.job import Job
-from worker.supervisor.lane import STANDBY, choose_post
+from worker.supervisor.lane import STANDBY_OF_MANY, choose_post
 from worker.supervisor.supervisor import Supervisor
 
 Grade = Callable[..., Report]
@@ -56,7 +56,7 @@ def running(standby: dict[str, int]) -> Iterator[Supervisor]:
 
 @pytest.fixture(scope="session")
 def supervisor() -> Iterator[Supervisor]:
-    with running(STANDBY[Lane.GPU]) as supervisor:
+    with running(STANDBY_OF_MANY[Lane.GPU]) as supervisor:
         yield supervisor
 
 

@@ -148,8 +148,8 @@ class Grading:
         return self._compile_check.run(calls, shapes)
 
     def _timed_shapes(self) -> list[tuple[TimedShape, int]]:
-        """No secret, and where registers matter. Without a GPU they are not run, and long rows take long to compile."""
-        return [] if self._interprets else [(shape, shape.rows) for shape in self._drill.shapes]
+        """No secret, and where registers matter, if they are to be run at all: long rows take long to compile."""
+        return [] if self._interprets or not self._job.measure else [(shape, shape.rows) for shape in self._drill.shapes]
 
     def _run_cases(self, numbered: Sequence[tuple[int, Case]]) -> Stopped | None:
         """Run them in turn; what the whole submission is refused for, if a case shows it."""

@@ -13,6 +13,9 @@ from worker.supervisor.sandbox_choice import choose_sandbox
 STANDBY = {Lane.GPU: {"gpu": 2, "reference": 1}, Lane.INTERPRETER: {"interpreter": 1, "compiler": 1}}
 """Runners on standby by lane."""
 
+STANDBY_OF_MANY = STANDBY | {Lane.GPU: {"gpu": 6, "reference": 1}}
+"""Where one grading follows the other: a GPU's runner takes longer to get warm than most submissions to be graded."""
+
 _PROBED = {Lane.GPU: "gpu", Lane.INTERPRETER: "interpreter"}
 
 

@@ -15,7 +15,7 @@ from graders.report import CaseResult
 from graders.validation import Finding, FindingCode
 from graders.verdict import Lane, State, Verdict
 from worker.job import Job
-from worker.supervisor.lane import STANDBY, Post
+from worker.supervisor.lane import STANDBY_OF_MANY, Post
 from worker.supervisor.supervisor import DeviceFailed, JudgeFailed, Supervisor
 
 TRIES = 2
@@ -94,7 +94,7 @@ class GradingPool:
     # In each thread
 
     def _run(self) -> None:
-        supervisor = Supervisor(self._post.lane, STANDBY[self._post.lane], sandbox=self._post.sandbox)
+        supervisor = Supervisor(self._post.lane, STANDBY_OF_MANY[self._post.lane], sandbox=self._post.sandbox)
         try:
             supervisor.warm_up()
             for example in self._taken():
