@@ -40,42 +40,6 @@ def test_the_reference_against_itself_is_measured(grade: Grade) -> None:
     assert report.score > 95
 
 
-def test_work_left_running_after_the_call_ends_as_interference(grade: Grade) -> None:
-    resident = (
-        RIGHT
-        + """
-import threading
-calls = 0
-_right = softmax
-
-@triton.jit
-def resident(flag):
-    while tl.load(flag, volatile=True) == 0:
-        pass
-
-def softmax(x, out):
-    global calls
-    calls += 1
-    _right(x, out)
-    if x.shape[0] * x.shape[1] > 30_000_000 and calls % 3 == 0:
-        stream = torch.cuda.Stream()
-        flag = torch.zeros(1, dtype=torch.int32, device="cuda")
-        done = torch.ones(1, dtype=torch.int32).pin_memory()
-        torch.cuda.current_stream().synchronize()
-        with torch.cuda.stream(stream):
-            resident[(1,)](flag)
-        torch.cuda.synchronize = lambda *a: torch.cuda.current_stream().synchronize()
-        def free():
-            with torch.cuda.stream(torch.cuda.Stream()):
-                flag.copy_(done, non_blocking=True)
-        threading.Timer(0.05, free).start()
-"""
-    )
-    report = grade(resident, measure=True)
-    assert report.performance.status is not PerformanceStatus.MEASURED
-    assert report.performance.points == 0
-
-
 def test_a_wrong_answer_at_a_timed_shape_is_found(grade: Grade) -> None:
     lazy = (
         RIGHT

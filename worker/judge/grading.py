@@ -149,7 +149,8 @@ class Grading:
 
     def _timed_shapes(self) -> list[tuple[TimedShape, int]]:
         """No secret, and where registers matter, if they are to be run at all: long rows take long to compile."""
-        return [] if self._interprets or not self._job.measure else [(shape, shape.rows) for shape in self._drill.shapes]
+        timed = self._job.measure and not self._interprets
+        return [(shape, shape.rows) for shape in self._drill.shapes] if timed else []
 
     def _run_cases(self, numbered: Sequence[tuple[int, Case]]) -> Stopped | None:
         """Run them in turn; what the whole submission is refused for, if a case shows it."""

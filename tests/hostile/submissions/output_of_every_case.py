@@ -1,10 +1,9 @@
 # does: prints as much as it may in every case, in bytes that take six times the room in JSON
 # exploit: 62
 # lane: both
-# expect: accepted|runtime_error|output_limit
+# expect: accepted|runtime_error|output_limit|time_limit
 # accepted: no advantage because output is shown and never read
 # cases: all
-# limits: case_s=10.0
 # naive: not expressible because it keeps no output
 from triton.runtime._async_compile import active_mode
 
@@ -31,7 +30,9 @@ def softmax_kernel(x_ptr, out_ptr, x_stride_m, x_stride_n, out_stride_m, N, BLOC
 
 def honest(x, out):
     M, N = x.shape
-    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=triton.next_power_of_2(N))
+    block = triton.next_power_of_2(N)
+    warps = 4 if N <= 8192 else 16
+    softmax_kernel[(M,)](x, out, x.stride(0), x.stride(1), out.stride(0), N, BLOCK=block, num_warps=warps)
 
 
 calls = 0
