@@ -21,7 +21,7 @@ class Limits(BaseModel):
     compile_s: float = Field(60.0, gt=0, description="Import, compile and autotune, apart from the cases.")
     grading_s: float = Field(180.0, gt=0, description="The whole grading.")
     host_memory_mib: int = Field(4096, gt=0, description="Above what a standby runner holds.")
-    device_memory_mib: int = Field(8192, gt=0, description="Above what the case itself needs.")
+    device_memory_mib: int = Field(10240, gt=0, description="Above what the case itself needs.")
     tasks: int = Field(256, gt=0, description="Processes and threads.")
     open_files: int = Field(1024, gt=0)
     scratch_mib: int = Field(512, gt=0, description="The tmpfs that holds HOME, TMPDIR and the Triton cache.")

@@ -4,7 +4,7 @@
 # one lane because: speed is measured on a GPU alone
 # expect: accepted|time_limit|wrong_answer
 # accepted: no advantage because a kernel that runs on stretches what the judge does
-# clock: interference|not_reached
+# clock: interference|not_measured|not_reached
 # limits: compile_s=6.0
 # naive: not expressible because it has no GPU
 from triton.runtime._async_compile import active_mode

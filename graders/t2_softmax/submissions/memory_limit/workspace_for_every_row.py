@@ -8,7 +8,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 # Room for the longest rows there can be, ready before the first call.
 WORKSPACE = []
-for _ in range(64):
+for _ in range(96):
     WORKSPACE.append(torch.full((1 << 26,), -float("inf"), dtype=torch.float32, device=DEVICE))
 
 
