@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from graders.verdict import Lane
@@ -13,8 +14,9 @@ from worker.supervisor.sandbox_choice import choose_sandbox
 STANDBY = {Lane.GPU: {"gpu": 2, "reference": 1}, Lane.INTERPRETER: {"interpreter": 1, "compiler": 1}}
 """Runners on standby by lane."""
 
-STANDBY_OF_MANY = STANDBY | {Lane.GPU: {"gpu": 6, "reference": 1}}
-"""Where one grading follows the other: a GPU's runner takes longer to get warm than most submissions to be graded."""
+STANDBY_OF_MANY = STANDBY | {Lane.GPU: {"gpu": min(8, max(2, (os.cpu_count() or 1) // 2)), "reference": 1}}
+"""Where one grading follows the other: a GPU's runner takes longer to get warm than most submissions to be graded.
+Each holds half a gigabyte of the GPU."""
 
 _PROBED = {Lane.GPU: "gpu", Lane.INTERPRETER: "interpreter"}
 
