@@ -45,6 +45,7 @@ class Stack:
         self.env = {
             **os.environ,
             "COMPOSE_PROJECT_NAME": self.name,
+            "COMPOSE_PROFILES": "",  # .env may have gpu, whose image is not built here
             "WARPGRADE_TAG": self.name,
             "WARPGRADE_SECRETS": str(self.secrets),
             "WARPGRADE_PUBLISH": f"127.0.0.1:{port}",

@@ -99,3 +99,28 @@ def test_the_check_of_the_containers_is_skipped_in_one_line_without_an_engine(tm
         "compose-check: skipped: there is no docker here\n",
         "",
     )
+
+
+def test_the_check_of_the_containers_is_its_own_whatever_env_says_of_ours(tmp_path: Path) -> None:
+    """COMPOSE_PROFILES=gpu in .env would have it start the GPU worker, whose image it does not build. What is in the
+    environment has precedence over .env, as long as it is there at all."""
+    docker = tmp_path / "docker"
+    docker.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in\n'
+        "info) ;;\n"
+        '"compose version --short") echo 2.26.1 ;;\n'
+        '"compose build "*) echo "asked with profiles=${COMPOSE_PROFILES-those of .env}" >&2; exit 1 ;;\n'
+        "esac\n"
+    )
+    docker.chmod(0o755)
+    answer = subprocess.run(
+        [sys.executable, str(ROOT / "scripts/compose_check.py")],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 1
+    assert "compose-check: failed in 'the images are built': " in answer.stdout
+    assert "asked with profiles=\n" in answer.stdout
