@@ -4,7 +4,7 @@
 Builds the images, starts everything under a project name and secrets of its own, signs in, has submissions graded by
 workers in their containers, adds a worker, takes all down and up again, kills a worker and Redis in the middle of their
 work, restores a backup, and looks that bad secrets are refused. Leaves nothing behind but the engine's build cache.
-Needs Docker with Compose v2; where no engine answers it says so in one line and ends well.
+Needs Docker with Compose 2.24 or newer; where no engine answers it says so in one line and ends well.
 
 Uses Python's own library alone. WARPGRADE_* variables of the caller reach docker-compose.yml.
 """
@@ -27,6 +27,7 @@ from compose_stack import GRADED_S, ROOT, Failed, Replaced, Stack, inspected, re
 CORPUS = ROOT / "graders/t2_softmax/submissions"
 RIGHT = (CORPUS / "accepted/one_row_per_program.py").read_text()
 WRONG = (CORPUS / "wrong_answer/no_max.py").read_text()
+LEAST_COMPOSE = 2, 24
 SLOW = f"""{RIGHT}
 
 import time
@@ -267,8 +268,12 @@ def engine_missing() -> str:
         return "there is no docker here"
     if run("docker", "info").returncode != 0:
         return "no Docker engine answers"
-    version = run("docker", "compose", "version", "--short")
-    return "" if re.match(r"v?[2-9]", version.stdout) else "Docker has no Compose v2"
+    said = run("docker", "compose", "version", "--short").stdout.strip()
+    version = re.match(r"v?(\d+)\.(\d+)", said)
+    if version is not None and (int(version[1]), int(version[2])) >= LEAST_COMPOSE:
+        return ""
+    least = ".".join(map(str, LEAST_COMPOSE))
+    return f"Compose {least} or newer is needed, and Docker has {said or 'none'}"
 
 
 def main() -> int:

@@ -101,6 +101,20 @@ def test_the_check_of_the_containers_is_skipped_in_one_line_without_an_engine(tm
     )
 
 
+def test_the_check_of_the_containers_names_the_compose_that_it_needs(tmp_path: Path) -> None:
+    docker = tmp_path / "docker"
+    docker.write_text('#!/bin/sh\n[ "$1" = info ] || echo v2.9.1\n')
+    docker.chmod(0o755)
+    answer = subprocess.run(
+        [sys.executable, str(ROOT / "scripts/compose_check.py")],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout == "compose-check: skipped: Compose 2.24 or newer is needed, and Docker has v2.9.1\n"
+
+
 def test_the_check_of_the_containers_is_its_own_whatever_env_says_of_ours(tmp_path: Path) -> None:
     """COMPOSE_PROFILES=gpu in .env would have it start the GPU worker, whose image it does not build. What is in the
     environment has precedence over .env, as long as it is there at all."""
