@@ -22,7 +22,7 @@ LONGEST_FIRST = (
     *("worker/corpus/test_every_drill.py", "hostile/test_secrets.py", "service/test_postgres.py"),
     *("service/test_validating.py", "reference/test_t2_online_softmax.py", "worker/sandbox/test_walls.py"),
 )
-"""Files that take long. A worker takes a file at a time: one of two would be idle while the other ended one of these."""
+"""Files that take long. A worker takes a file at a time: one of two would be idle while the other ended one of them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

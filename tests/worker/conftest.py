@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -13,7 +13,7 @@ from graders.package import Package
 from graders.report import CaseResult, Report
 from graders.verdict import Lane, State
 from tests.container import in_tier
-from tests.worker.corpus.forking import forking
+from tests.worker.forking import forking
 from worker.job import Job
 from worker.supervisor.supervisor import Supervisor
 
@@ -64,9 +64,10 @@ def package() -> Package:
 
 
 @contextmanager
-def warm_supervisor(tier: str, interpreters: int = 1, *, forked: bool = False) -> Iterator[Supervisor]:
-    """A supervisor in a tier, in the setting that the tier is for; ``forked``: its runners need not import torch."""
-    with in_tier(tier) as real, forking(real) if forked else nullcontext(real) as sandbox:
+def warm_supervisor(tier: str, interpreters: int = 1, *, forked: Collection[str] = ()) -> Iterator[Supervisor]:
+    """A supervisor in a tier, in the setting that the tier is for; runners of the kinds ``forked`` need not import
+    torch."""
+    with in_tier(tier) as real, forking(real, forked) as sandbox:
         supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": interpreters, "compiler": 1}, sandbox=sandbox)
         try:
             supervisor.warm_up()

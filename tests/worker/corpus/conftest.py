@@ -8,6 +8,7 @@ import pytest
 
 from tests.worker.conftest import warm_supervisor
 from tests.worker.corpus.graded import GradedOnce
+from tests.worker.forking import KINDS
 from worker.supervisor.supervisor import Supervisor
 
 
@@ -18,7 +19,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def forking_supervisor(request: pytest.FixtureRequest) -> Iterator[Supervisor]:
-    with warm_supervisor(request.config.getoption("tier"), interpreters=2, forked=True) as supervisor:
+    with warm_supervisor(request.config.getoption("tier"), interpreters=2, forked=KINDS) as supervisor:
         yield supervisor
 
 

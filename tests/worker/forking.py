@@ -1,8 +1,8 @@
 """A sandbox whose runners are forked behind its walls from a process that has imported torch and Triton already.
 
 Importing them is two seconds of a core, twice a grading, and most of what a corpus would cost. Walls, judge and runner
-are the real ones; but runners of a kind share a set of walls, one after the other, so this is for submissions that
-attack nothing.
+are the real ones; but the runners of a kind share their walls, and one is ended with its descendants alone, so this is
+for submissions that attack nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,22 +25,22 @@ from worker.sandbox.process import SandboxedProcess
 from worker.sandbox.tiers import Sandbox
 from worker.sandbox.walls import Walls
 
+KINDS = ("interpreter", "compiler")
 SERVER = Path(__file__).with_name("fork_server.py")
 _START_S = 60.0
 
 
 @contextmanager
-def forking(sandbox: Sandbox) -> Iterator[Sandbox]:
-    """``sandbox``, with a server for each kind of runner; whatever is no runner it starts itself."""
+def forking(sandbox: Sandbox, kinds: Collection[str] = KINDS) -> Iterator[Sandbox]:
+    """``sandbox``, with a server for each of these kinds of runners; whatever else it starts itself."""
     servers: dict[str, _Server] = {}
 
     def start(
         walls: Walls, program: list[str], descriptors: tuple[int, ...], output: int | None = None
     ) -> SandboxedProcess:
-        module, *arguments = program
-        if module != "worker.runner" or output is None:
+        kind = program[2] if program[0] == "worker.runner" else None
+        if kind not in kinds or output is None:
             return sandbox.start(walls, program, descriptors, output)
-        kind = arguments[1]
         if kind not in servers:
             servers[kind] = _Server(sandbox, walls)
         return servers[kind].fork(kind, descriptors[0], output)
