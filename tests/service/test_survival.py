@@ -15,7 +15,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from tests.processes import is_alive, wait_until
+from tests.processes import SELDOM_S, is_alive, wait_until
 from tests.serving import Served
 
 pytestmark = pytest.mark.slow
@@ -58,11 +58,12 @@ class Client:
         return found
 
     def wait(self, submission: str, state: str = "done", timeout_s: float = 90) -> dict[str, Any]:
-        wait_until(lambda: self.look(submission)["state"] == state, f"{submission} is {state}", timeout_s)
+        often = {"every_s": SELDOM_S} if state == "done" else {}  # other states pass
+        wait_until(lambda: self.look(submission)["state"] == state, f"{submission} is {state}", timeout_s, **often)
         return self.look(submission)
 
     def wait_for_worker(self) -> None:
-        wait_until(lambda: bool(self._http.get("/health").json()["workers"]), "a worker is there", 60)
+        wait_until(lambda: bool(self._http.get("/health").json()["workers"]), "a worker is there", 60, SELDOM_S)
 
     def events(self, submission: str) -> list[tuple[str, dict[str, Any]]]:
         """All events of a finished submission."""
