@@ -14,7 +14,7 @@ setup: ## Install everything that serving needs
 serve: setup ## Serve on http://127.0.0.1:8000 (PORT, WARPGRADE_DATA, WARPGRADE_ADMIN_TOKEN)
 	@exec $(VENV)/warpgrade serve
 
-test: ## Install everything and run the whole suite
+test: ## Install everything and run the whole suite (COVERAGE=1 to measure coverage)
 	@scripts/setup.sh bubblewrap chromium curl postgresql zip
 	@scripts/test.sh
 

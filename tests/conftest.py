@@ -13,6 +13,22 @@ from app.store.engine import Store
 from app.store.migrate import upgrade
 from tests import databases
 
+LONGEST_FIRST = (
+    *("hostile/test_hostile.py", "worker/test_faults.py", "docs/test_authoring_walk.py"),
+    *("worker/corpus/test_t2_online_softmax.py", "worker/corpus/test_t2_softmax.py", "hostile/test_beside_others.py"),
+    *("worker/corpus/test_t3_rmsnorm.py", "service/test_survival.py", "reference/test_softmax.py"),
+    *("worker/supervisor/test_supervisor.py", "worker/validation/test_validation.py"),
+    *("worker/validation/test_rehearsing.py", "worker/sandbox/test_tier_b.py", "worker/test_validator.py"),
+    *("worker/corpus/test_every_drill.py", "hostile/test_secrets.py", "service/test_postgres.py"),
+    *("service/test_validating.py", "reference/test_t2_online_softmax.py", "worker/sandbox/test_walls.py"),
+)
+"""Files that take long. A worker takes a file at a time: one of two would be idle while the other ended one of them."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rank = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: rank.get(item.path, len(rank)))
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--tier", choices=["A", "B"], default="A", help="the sandbox that the corpora are graded in")

@@ -52,4 +52,6 @@ class Served:
 
 
 def environment_of(data: Path, **environment: str) -> dict[str, str]:
-    return {**os.environ, "WARPGRADE_DATA": str(data), "PORT": "0", "PYTHONPATH": str(ROOT), **environment}
+    """Ours without settings, and those that are given."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("WARPGRADE_")}
+    return {**ours, "WARPGRADE_DATA": str(data), "PORT": "0", "PYTHONPATH": str(ROOT), **environment}

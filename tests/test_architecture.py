@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LONGEST_FIRST
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("app", "worker", "graders", "reference")
 MAX_LINES = 400
@@ -26,6 +28,10 @@ def test_modules_stay_small() -> None:
     sizes = {path.relative_to(ROOT): len(path.read_text().splitlines()) for path in modules()}
     assert len(sizes) > 50
     assert {path: lines for path, lines in sizes.items() if lines > MAX_LINES} == {}
+
+
+def test_what_is_to_run_first_is_there() -> None:
+    assert [name for name in LONGEST_FIRST if not (ROOT / "tests" / name).is_file()] == []
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from graders.memory import Call
 from graders.package import Package
 from tests.graders.calls import drawn, placed
 from tests.graders.row_drills import ROOT, SUBJECTS, Subject
+from tests.processes import unwatched
 
 Answer = tuple[Call, tuple[torch.Tensor, ...]]
 
@@ -142,7 +142,7 @@ def test_every_misconception_is_tried(subject: Subject):
 
 @each_drill
 def test_the_reference_passes_every_case(subject: Subject):
-    environment = os.environ | {"TRITON_INTERPRET": "1"}
+    environment = unwatched() | {"TRITON_INTERPRET": "1"}
     command = [sys.executable, "-m", "tests.graders.interpreted", subject.slug, str(subject.drill.reference)]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

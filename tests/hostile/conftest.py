@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import pytest
 
 from graders.package import Package
 from tests.hostile.judged import reduced
+from tests.processes import unwatched
 from tests.worker.conftest import package, supervisor
 
 __all__ = ["naive", "package", "reduced_package", "supervisor"]
@@ -31,7 +31,7 @@ def reduced_package(package: Package) -> Package:
 def naive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Naive]:
     """The naive grader's result for a file: what it printed last, and ``returncode``."""
     scratch = tmp_path_factory.mktemp("naive")
-    environment = os.environ | {"TRITON_INTERPRET": "1", "GRADER_SEED": str(secrets.randbelow(1 << 30))}
+    environment = unwatched() | {"TRITON_INTERPRET": "1", "GRADER_SEED": str(secrets.randbelow(1 << 30))}
     command = [sys.executable, str(Path(__file__).with_name("zygote.py")), str(scratch)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, text=True

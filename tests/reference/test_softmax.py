@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from reference.softmax import RUNGS, meeting, oracle, softmax, tuning
 from reference.softmax.cooperative import plan
 from reference.softmax.pieces import cut
 from reference.softmax.split import pieces
+from tests.processes import unwatched
 from tests.reference.softmax_checks import CHECKS
 from tests.reference.softmax_matrix import INTERPRETER_CASES, INTERPRETER_SKIPS, VARIANTS, Case
 
@@ -34,7 +34,7 @@ def faults() -> dict[str, str | None]:
     done = subprocess.run(
         [*command, "tests.reference.interpreted"],
         cwd=ROOT,
-        env=os.environ | {"TRITON_INTERPRET": "1"},
+        env=unwatched() | {"TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,
         timeout=FAULTS_WAIT_S,

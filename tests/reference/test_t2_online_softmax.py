@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import textwrap
@@ -13,8 +12,9 @@ import torch
 
 from reference import t2_online_softmax, t2_softmax
 from reference.t2_online_softmax import LONGEST_BLOCK, SHORTEST_BLOCK, _cut
+from tests.processes import unwatched
 
-INTERPRETED = os.environ | {"TRITON_INTERPRET": "1"}
+INTERPRETED = unwatched() | {"TRITON_INTERPRET": "1"}
 H200 = 132
 """Multiprocessors."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import textwrap
@@ -13,6 +12,7 @@ import torch
 
 from reference import t2_softmax
 from reference.t2_softmax import oracle
+from tests.processes import unwatched
 
 NAN, INF = float("nan"), float("inf")
 
@@ -73,14 +73,14 @@ def test_the_kernels_agree_with_torch_on_special_rows_of_any_length():
             softmax(x, out)
             torch.testing.assert_close(out.double(), oracle(x), rtol=2e-5, atol=2e-38, equal_nan=True)
     """)
-    environment = os.environ | {"TRITON_INTERPRET": "1"}
+    environment = unwatched() | {"TRITON_INTERPRET": "1"}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
 
 
 def test_the_fused_check_counts_what_oracle_and_policy_count():
     command = [sys.executable, "-m", "tests.reference.counted", "t2_softmax"]
-    environment = os.environ | {"TRITON_INTERPRET": "1"}
+    environment = unwatched() | {"TRITON_INTERPRET": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     counted = json.loads(done.stdout)
     assert {name: pair for name, pair in counted.items() if pair[0] != pair[1]} == {}

@@ -8,13 +8,14 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
 import pytest
 
-from tests.processes import is_alive, wait_until
+from tests.processes import SELDOM_S, is_alive, wait_until
 from tests.serving import Served
 
 pytestmark = pytest.mark.slow
@@ -57,11 +58,12 @@ class Client:
         return found
 
     def wait(self, submission: str, state: str = "done", timeout_s: float = 90) -> dict[str, Any]:
-        wait_until(lambda: self.look(submission)["state"] == state, f"{submission} is {state}", timeout_s)
+        often = {"every_s": SELDOM_S} if state == "done" else {}  # other states pass
+        wait_until(lambda: self.look(submission)["state"] == state, f"{submission} is {state}", timeout_s, **often)
         return self.look(submission)
 
     def wait_for_worker(self) -> None:
-        wait_until(lambda: bool(self._http.get("/health").json()["workers"]), "a worker is there", 60)
+        wait_until(lambda: bool(self._http.get("/health").json()["workers"]), "a worker is there", 60, SELDOM_S)
 
     def events(self, submission: str) -> list[tuple[str, dict[str, Any]]]:
         """All events of a finished submission."""
@@ -71,20 +73,46 @@ class Client:
         return [(field["event"], json.loads(field["data"])) for field in fields if "data" in field]
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    service = Served(tmp_path / "data", **QUICK)
+@contextmanager
+def running(data: Path) -> Iterator[Served]:
+    service = Served(data, **QUICK)
     yield service
     service.process.kill()
     service.process.wait()
 
 
-@pytest.fixture
-def client(served: Served) -> Iterator[Client]:
+@contextmanager
+def client_of(served: Served) -> Iterator[Client]:
     client = Client(served.url)
     client.wait_for_worker()
     yield client
     client.close()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The one that survives, test after test, whatever of it is killed."""
+    with running(tmp_path_factory.mktemp("served") / "data") as service:
+        yield service
+
+
+@pytest.fixture
+def client(served: Served) -> Iterator[Client]:
+    with client_of(served) as client:
+        yield client
+
+
+@pytest.fixture
+def mortal(tmp_path: Path) -> Iterator[Served]:
+    """One that a test may end."""
+    with running(tmp_path / "data") as service:
+        yield service
+
+
+@pytest.fixture
+def its_client(mortal: Served) -> Iterator[Client]:
+    with client_of(mortal) as client:
+        yield client
 
 
 def assert_ended_once(client: Client, right: str, wrong: str) -> None:
@@ -124,12 +152,12 @@ def test_a_broker_that_is_killed_while_grading(served: Served, client: Client) -
     assert_ended_once(client, client.submit(RIGHT), client.submit(WRONG))
 
 
-def test_a_service_that_is_killed_and_started_again(served: Served, client: Client, tmp_path: Path) -> None:
-    right, wrong = client.submit(RIGHT), client.submit(WRONG)
-    client.wait(right, "testing")
-    children = [served.child(word) for word in ("worker.main", "unixsocket", "worker.judge")]
-    served.process.kill()
-    served.process.wait()
+def test_a_service_that_is_killed_and_started_again(mortal: Served, its_client: Client, tmp_path: Path) -> None:
+    right, wrong = its_client.submit(RIGHT), its_client.submit(WRONG)
+    its_client.wait(right, "testing")
+    children = [mortal.child(word) for word in ("worker.main", "unixsocket", "worker.judge")]
+    mortal.process.kill()
+    mortal.process.wait()
     wait_until(lambda: not any(map(is_alive, children)), "no orphan is left")
     again = Served(tmp_path / "data", **QUICK)
     second = Client(again.url)
@@ -141,12 +169,14 @@ def test_a_service_that_is_killed_and_started_again(served: Served, client: Clie
         again.process.wait()
 
 
-def test_a_service_that_is_told_to_stop_hands_its_grading_on(served: Served, client: Client, tmp_path: Path) -> None:
-    slow = client.submit(SLOW)
-    client.wait(slow, "testing")
-    served.process.terminate()
-    assert served.process.wait(60) == 0
-    assert "killing it" not in served.output
+def test_a_service_that_is_told_to_stop_hands_its_grading_on(
+    mortal: Served, its_client: Client, tmp_path: Path
+) -> None:
+    slow = its_client.submit(SLOW)
+    its_client.wait(slow, "testing")
+    mortal.process.terminate()
+    assert mortal.process.wait(60) == 0
+    assert "killing it" not in mortal.output
     again = Served(tmp_path / "data", **QUICK)
     second = Client(again.url)
     try:

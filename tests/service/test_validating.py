@@ -12,7 +12,7 @@ import httpx2 as httpx
 import pytest
 
 from tests.drills import REFERENCE, SLUG, small_drill
-from tests.processes import wait_until
+from tests.processes import SELDOM_S, wait_until
 from tests.service.test_survival import QUICK, TOKEN
 from tests.serving import Served
 from tests.uploads import form
@@ -33,7 +33,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
 @pytest.fixture
 def http(served: Served) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=served.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=20) as client:
-        wait_until(lambda: bool(client.get("/health").json()["workers"]), "a worker is there", 60)
+        wait_until(lambda: bool(client.get("/health").json()["workers"]), "a worker is there", 60, SELDOM_S)
         yield client
 
 
@@ -63,12 +63,12 @@ def test_a_drill_is_validated_though_its_worker_is_killed_and_students_solve_it(
     meanwhile = http.post("/api/v1/submissions", json={"drill": "t2_softmax", "source": "x = 1"}).json()["links"][
         "self"
     ]
-    wait_until(lambda: read(http, meanwhile)["state"] == "done", "a student is graded meanwhile", 120)
-    wait_until(lambda: read(http, VERSION)["state"] != "validating", "the validation ends", 200)
+    wait_until(lambda: read(http, meanwhile)["state"] == "done", "a student is graded meanwhile", 120, SELDOM_S)
+    wait_until(lambda: read(http, VERSION)["state"] != "validating", "the validation ends", 200, SELDOM_S)
     found = read(http, VERSION)
     assert found["state"] == "valid", found["validation"]["findings"]
     assert len(found["validation"]["submissions"]) == 3
     assert http.post(f"{VERSION}/publish").status_code == 200
     solved = submit(http, SLUG, source)
-    wait_until(lambda: read(http, solved)["state"] == "done", "a student's solution is graded", 120)
+    wait_until(lambda: read(http, solved)["state"] == "done", "a student's solution is graded", 120, SELDOM_S)
     assert read(http, solved)["verdict"] == "accepted"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -13,6 +13,7 @@ from graders.package import Package
 from graders.report import CaseResult, Report
 from graders.verdict import Lane, State
 from tests.container import in_tier
+from tests.worker.forking import forking
 from worker.job import Job
 from worker.supervisor.supervisor import Supervisor
 
@@ -63,9 +64,10 @@ def package() -> Package:
 
 
 @contextmanager
-def warm_supervisor(tier: str, interpreters: int = 1) -> Iterator[Supervisor]:
-    """A supervisor in a tier, in the setting that the tier is for."""
-    with in_tier(tier) as sandbox:
+def warm_supervisor(tier: str, interpreters: int = 1, *, forked: Collection[str] = ()) -> Iterator[Supervisor]:
+    """A supervisor in a tier, in the setting that the tier is for; runners of the kinds ``forked`` need not import
+    torch."""
+    with in_tier(tier) as real, forking(real, forked) as sandbox:
         supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": interpreters, "compiler": 1}, sandbox=sandbox)
         try:
             supervisor.warm_up()

@@ -3,6 +3,8 @@ all of it dead, and the next grading right."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from graders.package import Package
@@ -11,7 +13,7 @@ from graders.verdict import CaseStatus, Lane, Verdict
 from tests.faults import RIGHT, Fault, faults_of
 from tests.packages import AROUND_A_FAULT, reduced
 from tests.processes import named, wait_until
-from tests.worker.conftest import Grade, Quiet, make_job
+from tests.worker.conftest import Grade, Quiet, make_job, warm_supervisor
 from worker.supervisor.supervisor import Supervisor
 
 DEATH_S = 10.0
@@ -45,17 +47,26 @@ def grade(supervisor: Supervisor, small_package: Package) -> Grade:
     return run
 
 
+@pytest.fixture(scope="module")
+def struck_supervisor(request: pytest.FixtureRequest) -> Iterator[Supervisor]:
+    """Its interpreters are started as ever; where kernels are only compiled a fault does nothing, so that is forked."""
+    with warm_supervisor(request.config.getoption("tier"), interpreters=2, forked=("compiler",)) as supervisor:
+        yield supervisor
+
+
 @pytest.mark.parametrize("fault", faults_of(Lane.INTERPRETER), ids=lambda fault: fault.name)
-def test_a_fault_costs_its_case_and_no_other(supervisor: Supervisor, struck_package: Package, fault: Fault) -> None:
+def test_a_fault_costs_its_case_and_no_other(
+    struck_supervisor: Supervisor, struck_package: Package, fault: Fault
+) -> None:
     mark = f"wg-{fault.name}"[:15]
     job = make_job(fault.source(mark), struck_package, **fault.limits)
-    report = supervisor.grade(job, struck_package.to_zip(), Quiet())
+    report = struck_supervisor.grade(job, struck_package.to_zip(), Quiet())
     wait_until(lambda: named(mark) == [], "all that it started is dead", DEATH_S)
     fault.check(report)
 
 
-def test_after_all_that_a_right_kernel_is_accepted(supervisor: Supervisor, small_package: Package) -> None:
-    report = supervisor.grade(make_job(RIGHT, small_package), small_package.to_zip(), Quiet())
+def test_after_all_that_a_right_kernel_is_accepted(struck_supervisor: Supervisor, small_package: Package) -> None:
+    report = struck_supervisor.grade(make_job(RIGHT, small_package), small_package.to_zip(), Quiet())
     assert report.verdict is Verdict.ACCEPTED
 
 

@@ -1,6 +1,7 @@
 """What is asked of every drill's corpus: each submission once, through supervisor, judge and sandbox.
 
-One file a drill, so that they run beside each other.
+One file a drill, so that they run beside each other. Runners are forked (see ``forking``): a corpus is about what the
+judge finds, and attacks nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from tests.worker.conftest import Quiet, make_job
 from worker.supervisor.supervisor import Supervisor
 
 GRADERS = Path(__file__).parents[3] / "graders"
+ENDLESS, WHOLE = {"case_s": 2.0}, {"case_s": 12.0}
+"""A submission that is there to run out of its time need not be given much of it. No other may run out of it, be the
+machine as busy as it likes with rows of a million elements."""
 
 
 class GradedOnce:
@@ -27,7 +31,8 @@ class GradedOnce:
 
     def report(self, specimen: Specimen) -> Report:
         if specimen.name not in self._reports:
-            job = make_job(specimen.path.read_text("utf-8"), self._package)
+            endless = Verdict.TIME_LIMIT in specimen.expectation.verdicts_in(Lane.INTERPRETER)
+            job = make_job(specimen.path.read_text("utf-8"), self._package, **(ENDLESS if endless else WHOLE))
             self._reports[specimen.name] = self._supervisor.grade(job, self._package.to_zip(), Quiet())
         return self._reports[specimen.name]
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.container import in_tier
+from tests.processes import unwatched
 from worker.sandbox import landlock, seccomp, tier_a, tier_b
 from worker.sandbox.tiers import TIER_A, TIER_B
 from worker.sandbox.walls import SandboxUnavailable
@@ -49,16 +50,12 @@ def test_in_a_container_tier_b_is_chosen(user: list[str]) -> None:
         for name in ("CAP_SETUID", "CAP_SETGID", "CAP_KILL"):
             box += ["--cap-add", name]
         command = [*box, *user, sys.executable, "-c", CHOOSE]
+        environment = unwatched()  # coverage could not write down there what it saw
         done = subprocess.run(
-            command, pass_fds=(filter_fd,), env=_unwatched(), capture_output=True, text=True, check=False
+            command, pass_fds=(filter_fd,), env=environment, capture_output=True, text=True, check=False
         )
         os.close(filter_fd)
     assert (done.stdout.strip(), done.stderr) == ("B", "")
-
-
-def _unwatched() -> dict[str, str]:
-    """The environment without what has coverage watch a process: it could not write down what it saw."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
 
 
 def test_with_neither_the_reasons_and_the_cures_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
