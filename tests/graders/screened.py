@@ -12,10 +12,15 @@ import torch
 
 from graders.compare import compare
 from graders.compare_kernel import anything_wrong
+from graders.diagnosis import _AsModelled
 from graders.tolerance import OneRounding, OneRoundingAndAbsolute, Policy
 from tests.reference.counted import answers
 
-POLICIES: dict[str, Policy] = {"one": OneRounding(2e-5), "and absolute": OneRoundingAndAbsolute(2e-5, 1e-4)}
+POLICIES: dict[str, Policy] = {
+    "one": OneRounding(2e-5),
+    "and absolute": OneRoundingAndAbsolute(2e-5, 1e-4),
+    "as modelled": _AsModelled(),
+}
 SHAPES = ((6, 300), (2, 5000), (1, 1))
 NAN, INF = float("nan"), float("inf")
 PLACES = (0, -1)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
 import pytest
 
+from tests.processes import unwatched
+
 
 @pytest.fixture(scope="module")
 def screened() -> dict[str, tuple[bool, bool]]:
     command = [sys.executable, "-m", "tests.graders.screened"]
-    environment = os.environ | {"TRITON_INTERPRET": "1"}
+    environment = unwatched() | {"TRITON_INTERPRET": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 

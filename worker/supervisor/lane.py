@@ -16,7 +16,7 @@ STANDBY = {Lane.GPU: {"gpu": 2, "reference": 1}, Lane.INTERPRETER: {"interpreter
 
 STANDBY_OF_MANY = STANDBY | {Lane.GPU: {"gpu": min(8, max(2, (os.cpu_count() or 1) // 2)), "reference": 1}}
 """Where one grading follows the other: a GPU's runner takes longer to get warm than most submissions to be graded.
-Each holds half a gigabyte of the GPU."""
+Each holds a context of the GPU, so there are no more than eight."""
 
 _PROBED = {Lane.GPU: "gpu", Lane.INTERPRETER: "interpreter"}
 

@@ -1,7 +1,8 @@
 # does: prints as much as it may in every case, in bytes that take six times the room in JSON
 # exploit: 62
 # lane: both
-# expect: accepted|runtime_error|output_limit|time_limit
+# expect: accepted|runtime_error|output_limit
+# expect on gpu: accepted|runtime_error|output_limit|time_limit
 # accepted: no advantage because output is shown and never read
 # cases: all
 # naive: not expressible because it keeps no output
