@@ -122,11 +122,14 @@ def lane_cost(
 
 
 def reference_timings(reference: Graded) -> list[ReferenceTiming]:
-    """The reference's time beside itself, at each timed shape; empty where nothing was measured."""
+    """What submissions are timed against, at each timed shape; empty where nothing was measured."""
     shapes = reference.report.performance.shapes if reference.report else []
     return [
         ReferenceTiming(
-            shape=shape.name, time_us=shape.time_us, spread=shape.spread, fraction_of_copy=shape.fraction_of_copy
+            shape=shape.name,
+            time_us=shape.reference_us,
+            spread=shape.spread if shape.reference_spread is None else shape.reference_spread,
+            fraction_of_copy=shape.fraction_of_copy * shape.time_us / shape.reference_us,
         )
         for shape in shapes
     ]

@@ -35,6 +35,9 @@ Oracle = Callable[..., tuple[torch.Tensor, ...]]
 BASELINES = ("copy_baseline", "torch_baseline")
 """A copy of the same bytes, and what torch has for the task."""
 
+TIMED_REFERENCE = "timed_reference"
+"""What submissions are timed against, where that is not the reference's entry point."""
+
 
 class DrillError(ValueError):
     """A drill that cannot be used; the message names the file and the reason."""
@@ -47,7 +50,8 @@ class Drill:
     ``oracle(*inputs)`` gives the right outputs in float64, always as a tuple; ``entry_point`` is the reference,
     called as a submission is; ``catalogue`` has the judge's sentences and the drill's. ``count_wrong(*inputs, *outs,
     relative)``, where there is one, does the oracle's and the policy's work in one kernel: a count on the device.
-    ``baselines`` names those of ``BASELINES`` that the reference has: called as it is, timed beside it.
+    ``timed_reference`` is ``TIMED_REFERENCE`` where the reference has it, ``baselines`` those of ``BASELINES`` that it
+    has: called as the entry point is, and timed instead of it or beside it.
     """
 
     slug: str
@@ -62,6 +66,7 @@ class Drill:
     reference: Path
     shapes: tuple[TimedShape, ...] = ()
     count_wrong: Callable[..., torch.Tensor] | None = None
+    timed_reference: str | None = None
     baselines: tuple[str, ...] = ()
 
 
@@ -92,6 +97,7 @@ def load_drill(root: Path, slug: str) -> Drill:
         reference=oracle_file,
         shapes=_shapes(manifest, folder),
         count_wrong=getattr(numerics, "count_wrong", None),
+        timed_reference=TIMED_REFERENCE if hasattr(numerics, TIMED_REFERENCE) else None,
         baselines=tuple(name for name in BASELINES if hasattr(numerics, name)),
     )
     _check_cases(drill)

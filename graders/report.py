@@ -179,6 +179,7 @@ class ShapeTiming(_Model):
     time_us: float
     spread: float
     reference_us: float
+    reference_spread: float | None = Field(None, description="As spread; reports made before it was kept have none.")
     torch_us: float | None = Field(None, description="torch's own function, in the reference's runner.")
     copy_us: float | None = Field(None, description="A copy of the same bytes, in the reference's runner.")
     ratio: float

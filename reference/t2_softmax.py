@@ -98,6 +98,17 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     _softmax_in_block[(rows,)](*arguments, BLOCK=block, num_warps=warps)
 
 
+def timed_reference(x: torch.Tensor, out: torch.Tensor) -> None:
+    """What submissions are timed against: the fastest kernel that is known for each shape.
+
+    ``softmax`` above is complete in this file, and so can be judged as a submission is. Of the ladder only the process
+    that is timed knows, so it is imported here.
+    """
+    from reference.softmax import softmax as fastest
+
+    fastest(x, out)
+
+
 @triton.jit
 def _copy_in_steps(x_ptr, out_ptr, x_row_stride, out_row_stride, columns, BLOCK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)

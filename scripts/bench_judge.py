@@ -1,8 +1,9 @@
 """How exact and how fast the judge is on this GPU: ``make bench-judge``. Prints tables; ``--json`` keeps the numbers,
 after every grading: what was measured until it is stopped is not lost.
 
-The reference is graded against itself again and again, one grading after the other. Then, the judge gone and the GPU
-free, another process times the same calls by the device's own events, in one CUDA graph.
+The reference's own kernel is graded against itself again and again, one grading after the other: for that the drill's
+``timed_reference`` is taken out. Others (``--also``) are graded against what the drill has. Then, the judge gone and
+the GPU free, another process times the kernel's calls by the device's own events, in one CUDA graph.
 """
 
 from __future__ import annotations
@@ -43,6 +44,12 @@ class Quiet:
         return False
 
 
+def without_timed_reference(package: Package) -> Package:
+    """The drill as it would be without: its entry point is what submissions are timed against."""
+    name = REFERENCE.relative_to(ROOT).as_posix()
+    return Package(package.slug, package.files | {name: package.files[name] + b"\ndel timed_reference\n"})
+
+
 Graded = list[tuple[Report, float]]
 """Reports that have speeds, each with the seconds that its grading took."""
 
@@ -50,12 +57,13 @@ Graded = list[tuple[Report, float]]
 def grade_all(sources: list[Path], gradings: int, keep: Callable[[dict[str, Graded]], None]) -> dict[str, Graded]:
     """Of ``gradings`` gradings of each source, after one that warms the judge. ``keep`` is called after each."""
     post = choose_post("gpu", "auto")
-    package = Package.from_tree(SLUG)
-    archive = package.to_zip()
+    shipped = Package.from_tree(SLUG)
+    itself = without_timed_reference(shipped)
     supervisor = Supervisor(Lane.GPU, STANDBY[Lane.GPU], sandbox=post.sandbox)
     supervisor.warm_up()
 
     def grade(source: Path) -> tuple[Report, float]:
+        package = itself if source == REFERENCE else shipped
         job = Job(
             id=source.stem,
             slug=SLUG,
@@ -68,6 +76,7 @@ def grade_all(sources: list[Path], gradings: int, keep: Callable[[dict[str, Grad
             limits=package.manifest.limits_for(Lane.GPU),
             sandbox=post.sandbox.name,
         )
+        archive = package.to_zip()
         began = time.monotonic()
         report = supervisor.grade(job, archive, Quiet())
         seconds = time.monotonic() - began
@@ -77,10 +86,11 @@ def grade_all(sources: list[Path], gradings: int, keep: Callable[[dict[str, Grad
 
     try:
         time.sleep(WARM_S)
-        print("the first grading of this judge, with the baselines, is not counted:", flush=True)
-        grade(REFERENCE)
         graded: dict[str, Graded] = {source.stem: [] for source in sources}
-        for source in sources:
+        for place, source in enumerate(sources):
+            if place < 2:
+                print("the first grading of this drill, with the baselines, is not counted:", flush=True)
+                grade(source)
             for _ in range(gradings):
                 report, seconds = grade(source)
                 if report.performance.status is PerformanceStatus.MEASURED:

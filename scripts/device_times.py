@@ -1,4 +1,4 @@
-"""Microseconds a call of T2's reference at every timed shape, by the device's own events, as JSON.
+"""Microseconds a call of the kernel in T2's reference file at every timed shape, by the device's own events, as JSON.
 
 Many calls on inputs and outputs of their own, in one CUDA graph: no process, no clock and no launch of the judge's.
 """

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
 
+from graders.package import Package
 from graders.report import PerformanceStatus
 from graders.verdict import Verdict
-from tests.gpu.conftest import CORPUS, Grade
+from tests.gpu.conftest import CORPUS, Grade, grade_with
 from tests.reference.counted import CHECKS, counts, inputs
+from worker.supervisor.supervisor import Supervisor
 
 pytestmark = pytest.mark.gpu
 
-REFERENCE = (Path(__file__).parents[2] / "reference/t2_softmax.py").read_text()
+REFERENCE = "reference/t2_softmax.py"
 RIGHT = (CORPUS / "accepted/one_row_per_program.py").read_text()
 
 
@@ -29,8 +29,10 @@ def test_the_fused_check_counts_what_oracle_and_policy_count(
             assert told == counted, f"{name}, {kind}"
 
 
-def test_the_reference_against_itself_is_measured(grade: Grade) -> None:
-    report = grade(REFERENCE, measure=True)
+def test_the_reference_against_itself_is_measured(supervisor: Supervisor, package: Package) -> None:
+    files = package.files | {REFERENCE: package.files[REFERENCE] + b"\ndel timed_reference\n"}
+    itself = Package(package.slug, files)
+    report = grade_with(supervisor, itself, files[REFERENCE].decode(), {}, measure=True)
     assert report.verdict is Verdict.ACCEPTED
     performance = report.performance
     assert performance.status is PerformanceStatus.MEASURED, performance.reason

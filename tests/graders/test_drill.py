@@ -93,6 +93,12 @@ def test_a_drill_is_loaded_from_any_tree(tree: Path):
     assert drill.policy.bound(expected, torch.float32).shape == (2, 2)
 
 
+def test_a_reference_may_have_another_function_to_be_timed_against(tree: Path, tmp_path: Path):
+    assert load_drill(tree, SLUG).timed_reference is None
+    faster = FILES["reference/tiny.py"] + "\n\ndef timed_reference(x, out):\n    from nowhere import fastest\n"
+    assert load_drill(write(tmp_path / "second", **{"tiny.py": faster}), SLUG).timed_reference == "timed_reference"
+
+
 def test_another_version_takes_the_place_of_the_first(tree: Path, tmp_path: Path):
     first = load_drill(tree, SLUG)
     other = write(tmp_path / "second")

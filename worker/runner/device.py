@@ -14,7 +14,7 @@ from worker.runner.compile_pass import CompilePass
 from worker.runner.failures import plain
 from worker.runner.memory import Mapping
 from worker.runner.observer import LaunchObserver, OperationObserver
-from worker.runner.session import Execute, bound_call
+from worker.runner.session import Execute, bound_call, function_of
 from worker.runner.timing import TimedCalls
 
 MAX_KERNELS = 64
@@ -81,7 +81,7 @@ def executors() -> dict[str, Execute]:
 
     def compile_call(entry: Callable[..., Any], message: dict[str, Any], arena: Mapping) -> dict[str, Any]:
         with compile_pass.compiling():
-            bound_call(entry, message, arena)()
+            bound_call(function_of(entry, message), message, arena)()
         return {"type": "returned", "launches": 0, "operations": [], "returned": None}
 
     def finish(_entry: Callable[..., Any], _message: dict[str, Any], _arena: Mapping) -> dict[str, Any]:

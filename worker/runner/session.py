@@ -70,6 +70,12 @@ class Session:
         return self._arena
 
 
+def function_of(entry: Callable[..., Any], message: dict[str, Any]) -> Callable[..., Any]:
+    """What a message wants called: the entry point, or the function of its module that ``function`` names."""
+    name = message.get("function")
+    return entry if name is None else entry.__globals__[name]
+
+
 def bound_call(entry: Callable[..., Any], call: dict[str, Any], arena: Mapping) -> Callable[[], Any]:
     """The entry point with its tensors: inputs, then outputs."""
     return partial(entry, *(arena.tensor(view) for view in (*call["inputs"], *call["outs"])))

@@ -10,7 +10,7 @@ import torch
 
 from worker.protocol.doorbell import Doorbell
 from worker.runner.memory import Mapping
-from worker.runner.session import Execute, bound_call
+from worker.runner.session import Execute, bound_call, function_of
 
 
 class TimedCalls:
@@ -26,8 +26,7 @@ class TimedCalls:
         ``function`` names another function of the entry point's module to be called instead of it.
         """
         self._graphs = []
-        function = entry if message["function"] is None else entry.__globals__[message["function"]]
-        self._calls = [bound_call(function, slot, arena) for slot in message["slots"]]
+        self._calls = [bound_call(function_of(entry, message), slot, arena) for slot in message["slots"]]
         for call in self._calls:
             call()
         torch.cuda.synchronize()

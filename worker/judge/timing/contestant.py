@@ -31,12 +31,18 @@ class Refused(Exception):
         self.stopped = stopped
 
 
-def compile_begin(attendant: Attendant, arena: Arena, views: list[Views], limits: Limits) -> None:
-    """Load the runner and have it compile what calls with ``views`` launch; ``compile_end`` waits for it."""
+def compile_begin(
+    attendant: Attendant, arena: Arena, views: list[Views], limits: Limits, function: str | None = None
+) -> None:
+    """Load the runner and have it compile what calls with ``views`` launch; ``compile_end`` waits for it.
+
+    ``function`` as a ``Contestant`` has it.
+    """
     _require(attendant.load())
     _require(attendant.map(arena))
     for view in views:
-        _require(attendant.ask({"type": "compile", **view}, Returned, limits.case_s, "case.time_limit"))
+        message = {"type": "compile", "function": function, **view}
+        _require(attendant.ask(message, Returned, limits.case_s, "case.time_limit"))
     _require(attendant.begin({"type": "finish"}, ()))
 
 

@@ -149,7 +149,7 @@ class Measurement:
         views = [timed_views(shape, plan.rows) for shape, plan in plans]
         compile_begin(self._candidate, arenas[0], views, self._job.limits)
         with _reference_is_ours():
-            compile_begin(self._reference, arenas[1], views, self._job.limits)
+            compile_begin(self._reference, arenas[1], views, self._job.limits, self._drill.timed_reference)
         compile_end(self._candidate, self._job.limits)
         with _reference_is_ours():
             compile_end(self._reference, self._job.limits)
@@ -185,7 +185,7 @@ class Measurement:
         slots = [Slots(arena, shape, plan.rows, plan.slots, drawn) for arena in arenas]
         rounds = Rounds(shape.name, self._drill, self._calibration, self._conditions)
         candidate = Contestant(self._candidate, slots[0], self._job.limits)
-        reference = Contestant(self._reference, slots[1], self._job.limits)
+        reference = Contestant(self._reference, slots[1], self._job.limits, self._drill.timed_reference)
         with _reference_is_ours():
             baseline_s = self._measure_baselines(shape, plan, slots[1], rounds)
         self._prepare(candidate, reference, plan)
@@ -200,10 +200,11 @@ class Measurement:
             contestant = Contestant(self._reference, slots, self._job.limits, function)
             return call_s(contestant, rounds, graphs=plan.graphs, checked=function != "copy_baseline")
 
-        return {
+        known = {
             function: self._baselines.seconds(self._job.digest, shape.name, function, partial(measured, function))
             for function in self._drill.baselines
         }
+        return {function: seconds for function, seconds in known.items() if seconds is not None}
 
     def _prepare(self, candidate: Contestant, reference: Contestant, plan: _Plan) -> None:
         """Who cannot be captured makes single calls, and pays for its launches where the other does not."""
@@ -278,6 +279,7 @@ class Measurement:
             time_us=time_s * 1e6,
             spread=relative_spread(times.candidate_s),
             reference_us=reference_s * 1e6,
+            reference_spread=relative_spread(times.reference_s),
             torch_us=baseline_s["torch_baseline"] * 1e6 if "torch_baseline" in baseline_s else None,
             copy_us=copy_s * 1e6,
             ratio=math.exp(times.log_ratio),
