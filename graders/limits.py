@@ -43,6 +43,8 @@ class Limits(BaseModel):
 class LimitsOverride(BaseModel):
     """The limits a drill sets for one lane; what is absent keeps its default."""
 
+    # No scratch_mib and no open_files: their walls stand before it is known which drill a runner is for.
+
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     case_s: float | None = Field(None, gt=0)

@@ -92,7 +92,7 @@ def _grade(source: str, package: Package, judging: Judging, seed: str) -> Report
         limits=package.manifest.limits_for(lane, judging.maximum),
         sandbox=sandbox.name,
     )
-    supervisor = Supervisor(lane, STANDBY[lane], sandbox=sandbox)
+    supervisor = Supervisor(lane, STANDBY[lane], sandbox=sandbox, maximum=judging.maximum)
     try:
         supervisor.warm_up()
         return supervisor.grade(job, package.to_zip(), _Progress())

@@ -105,7 +105,7 @@ class TaskProcess:
         """Die with the parent, whatever happens to it; then warm up."""
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         settings = self._settings
-        self._supervisor = Supervisor(self._lane, STANDBY[self._lane], sandbox=self._sandbox)
+        self._supervisor = Supervisor(self._lane, STANDBY[self._lane], sandbox=self._sandbox, maximum=settings.limits)
         self._supervisor.warm_up()
         store, wakeups = Store(settings.database), Wakeups(connect(settings))
         self._grader = Grader(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, cast
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Annotated, Any, cast
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.routing import APIRoute
 from sqlalchemy.orm import Session
 
 from app.access.cookie import COOKIE
@@ -45,6 +47,24 @@ def require_caller(caller: Annotated[Principal | None, Depends(find_caller)]) ->
     if caller is None:
         raise Problem("not-signed-in", PROBLEMS["not-signed-in"].help, headers={"WWW-Authenticate": "Bearer"})
     return caller
+
+
+class CallerFirst(APIRoute):
+    """A route that asks who calls before it reads a body, of which nobody in particular is told anything.
+
+    FastAPI reads and parses what a route's parameters need before it asks the first dependency.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        if self.body_field is None:
+            return handle
+
+        async def handle_known(request: Request) -> Response:
+            await run_in_threadpool(lambda: require_caller(find_caller(request, get_resources(request))))
+            return await handle(request)
+
+        return handle_known
 
 
 def open_reading(resources: AppResources) -> Iterator[Session]:

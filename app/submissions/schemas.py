@@ -140,6 +140,7 @@ class StaffOut(Answer):
 class SubmissionOut(SubmissionSummary):
     """The report, as far as the reader may see it and as far as it is known: what is not known yet is null or empty."""
 
+    source_sha: str = Field(description="SHA-256, in hex, of the file as it is judged: less a byte order mark.")
     cancel_requested: bool
     queue_position: int | None
     last_event: int = Field(description="Number of the latest event: a stream may go on from there.")
@@ -164,6 +165,7 @@ class SubmissionOut(SubmissionSummary):
         return cls(
             **_summary(view.grading),
             **_report(view.report),
+            source_sha=view.submission.source_sha,
             cancel_requested=view.submission.cancel_requested_at is not None,
             queue_position=view.queue_position,
             last_event=view.last_event,

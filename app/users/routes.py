@@ -6,12 +6,12 @@ from fastapi import APIRouter, status
 
 from app.access import service as access
 from app.access.principals import Role
-from app.api.dependencies import AppResources, Caller, Reading
+from app.api.dependencies import AppResources, Caller, CallerFirst, Reading
 from app.store.models import Token
 from app.users.schemas import Me, NewToken, NewUser, TokenList, TokenOrder, TokenOut, UserOrder
 from app.users.service import create_user
 
-router = APIRouter(tags=["accounts"])
+router = APIRouter(tags=["accounts"], route_class=CallerFirst)
 
 
 @router.get("/me")

@@ -121,6 +121,23 @@ def test_nobody_submits_anonymously(server: TestClient) -> None:
     assert cross.status_code == 403
 
 
+@pytest.mark.parametrize(
+    "body", [b"{", b'{"name": "\xff"}', b"[" * 100_000, b"{}"], ids=["open", "latin", "deep", "empty"]
+)
+@pytest.mark.parametrize("token", [{}, {"Authorization": "Bearer wrong"}], ids=["none", "wrong"])
+def test_nobody_in_particular_learns_nothing_of_a_body(server: TestClient, body: bytes, token: dict[str, str]) -> None:
+    paths = server.get("/api/v1/openapi.json").json()["paths"]
+    taking = [(method, path) for path, ways in paths.items() for method, way in ways.items() if "requestBody" in way]
+    assert ("post", "/api/v1/users") in taking
+    for kind in ("application/json", "multipart/form-data"):
+        answers = [
+            server.request(method, path, content=body, headers={"Content-Type": kind, **token})
+            for method, path in taking
+        ]
+        assert {answer.status_code for answer in answers} == {401}
+        assert {answer.json()["type"] for answer in answers} == {"/problems/not-signed-in"}
+
+
 def test_only_administrators_make_users(server: TestClient, sign_up: SignUp) -> None:
     order = {"name": "new", "role": "instructor"}
     for name, role in (("s", Role.STUDENT), ("i", Role.INSTRUCTOR)):

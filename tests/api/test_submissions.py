@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -49,6 +50,17 @@ def test_a_submission_is_accepted_and_queued(local: TestClient) -> None:
     assert known.items() <= read.json().items()
     assert read.json()["created_at"].endswith("Z")
     assert local.post(PATH, json=ORDER).json()["queue_position"] == 2
+
+
+def test_a_client_can_tell_that_what_it_sent_is_what_is_judged(local: TestClient) -> None:
+    sent = "x = '核'\r\n".encode()
+    answers = (
+        local.post(PATH, json={"drill": "toy", "source": sent.decode()}),
+        local.post(PATH, data={"drill": "toy"}, files={"file": ("k.py", b"\xef\xbb\xbf" + sent)}),
+    )
+    for answer in answers:
+        read = local.get(answer.headers["Location"]).json()
+        assert read["source_sha"] == hashlib.sha256(sent).hexdigest()
 
 
 def test_a_file_is_as_good_as_json(local: TestClient) -> None:

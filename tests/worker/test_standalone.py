@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from graders.limits import Limits
 from worker import grade
 from worker.job import UNSANDBOXED, Job
 from worker.standalone import set_up
@@ -66,7 +67,8 @@ def test_a_grading_that_fails_by_no_fault_of_the_submission_is_told_apart(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Failing:
-        def __init__(self, *_: object, **__: object) -> None: ...
+        def __init__(self, *_: object, maximum: Limits, **__: object) -> None:
+            assert maximum.case_s == 3
 
         def warm_up(self) -> None: ...
 

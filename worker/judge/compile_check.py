@@ -6,7 +6,7 @@ kernels compiled.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -50,18 +50,21 @@ class CompileCheck:
         self._attendant, self._entry, self._limits, self._arenas = attendant, entry, limits, arenas
         self._functions: set[str] = set()
 
-    def run(self, calls: Sequence[Call], shapes: Sequence[tuple[TimedShape, int]] = ()) -> CompileFindings:
+    def run(self, calls: Iterable[Call], shapes: Sequence[tuple[TimedShape, int]] = ()) -> CompileFindings:
         """Import the submission and compile for every call, up to the runner's cap of specialisations.
 
-        ``shapes`` are timed shapes with a number of rows, for which it is compiled as well.
+        ``calls`` are drawn once it has been imported, one at a time: only where their tensors lie is kept. ``shapes``
+        are timed shapes with a number of rows, for which it is compiled as well.
         """
-        plans = [Plan(call, self._entry.parameters) for call in calls]
-        views = [*(plan.views() for plan in plans), *(timed_views(shape, rows) for shape, rows in shapes)]
-        sizes = [*(plan.nbytes for plan in plans), *(storage_bytes(shape, rows) for shape, rows in shapes)]
         try:
             stopped = self._attendant.load()
-            if stopped is not None or not views:
+            if stopped is not None:
                 return CompileFindings(refused=stopped)
+            plans = [Plan(call, self._entry.parameters) for call in calls]
+            views = [*(plan.views() for plan in plans), *(timed_views(shape, rows) for shape, rows in shapes)]
+            sizes = [*(plan.nbytes for plan in plans), *(storage_bytes(shape, rows) for shape, rows in shapes)]
+            if not views:
+                return CompileFindings()
             arena = self._arenas.take(max(sizes))
             try:
                 return self._compile(arena, views)

@@ -144,7 +144,7 @@ class Grading:
     ) -> CompileFindings:
         """For the calls of the tests; without a GPU also of those that only a GPU could run."""
         cases = [case for _, case in numbered if self._interprets or self._device.skip_reason(case) is None]
-        calls = [draw_call(case, self._job.seed, self._device) for case in _diverse(cases)]
+        calls = (draw_call(case, self._job.seed, self._device) for case in _diverse(cases))
         return self._compile_check.run(calls, shapes)
 
     def _timed_shapes(self) -> list[tuple[TimedShape, int]]:

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from graders.limits import Limits
 from worker.sandbox.devices import gpu_nodes
 from worker.sandbox.process import SandboxedProcess
 from worker.sandbox.tiers import Sandbox
@@ -58,12 +59,12 @@ class Runner:
 
 
 class RunnerPool:
-    """Keeps ``standby`` runners of each kind warm."""
+    """Keeps ``standby`` runners of each kind warm, behind walls of ``limits``: for which drill is not known yet."""
 
-    def __init__(self, standby: dict[str, int], *, sandbox: Sandbox, scratch_mib: int = 512, tasks: int = 256) -> None:
+    def __init__(self, standby: dict[str, int], *, sandbox: Sandbox, limits: Limits) -> None:
         self._wanted = standby
         self._sandbox = sandbox
-        self._scratch_mib, self._tasks = scratch_mib, tasks
+        self._limits = limits
         self._ids = itertools.count(1)
         self._standby: dict[str, list[Runner]] = {kind: [] for kind in standby}
 
@@ -107,8 +108,9 @@ class RunnerPool:
             programs=PROGRAMS | _REFERENCE if kind == "reference" else PROGRAMS,
             environment=_KIND_ENVIRONMENT[kind],
             devices=gpu_nodes() if kind in _ON_GPU else (),
-            scratch_mib=self._scratch_mib,
-            tasks=self._tasks,
+            scratch_mib=self._limits.scratch_mib,
+            tasks=self._limits.tasks,
+            open_files=self._limits.open_files,
         )
         try:
             program = ["worker.runner", str(theirs.fileno()), kind]

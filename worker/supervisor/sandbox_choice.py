@@ -6,6 +6,7 @@ import os
 import socket
 from typing import Any
 
+from graders.limits import Limits
 from worker.job import UNSANDBOXED
 from worker.protocol.channel import RUNNER_FRAME_BYTES, Channel, PeerGone, ProtocolError, from_descriptor
 from worker.sandbox import bare
@@ -75,7 +76,7 @@ def _bait() -> socket.socket:
 
 
 def _require_kernel(sandbox: Sandbox, kind: str) -> None:
-    pool = RunnerPool({kind: 0}, sandbox=sandbox)
+    pool = RunnerPool({kind: 0}, sandbox=sandbox, limits=Limits())
     runner = pool.take(kind)
     channel = from_descriptor(runner.socket, RUNNER_FRAME_BYTES)
     try:

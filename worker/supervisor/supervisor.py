@@ -6,7 +6,7 @@ import logging
 import time
 from typing import Any, Protocol
 
-from graders.limits import Limits
+from graders.limits import Limits, LimitsOverride
 from graders.report import CaseResult, Report
 from graders.verdict import Lane, State
 from worker.job import Job
@@ -55,13 +55,16 @@ class Listener(Protocol):
 
 
 class Supervisor:
-    """One judge and a pool of runners for one lane. Use it from the thread that made it, and close it there."""
+    """One judge and a pool of runners for one lane. Use it from the thread that made it, and close it there.
 
-    def __init__(self, lane: Lane, standby: dict[str, int], *, sandbox: Sandbox) -> None:
+    ``maximum`` is the most that the operator grants a drill.
+    """
+
+    def __init__(self, lane: Lane, standby: dict[str, int], *, sandbox: Sandbox, maximum: Limits | None = None) -> None:
         self.lane = lane
         self._sandbox = sandbox
-        limits = Limits.default(lane)
-        self._pool = RunnerPool(standby, sandbox=sandbox, scratch_mib=limits.scratch_mib, tasks=limits.tasks)
+        limits = Limits.default(lane).overridden(LimitsOverride(), maximum)
+        self._pool = RunnerPool(standby, sandbox=sandbox, limits=limits)
         device = device_of_gpu() if lane is Lane.GPU else None
         self._watchdog = Watchdog(DeviceWatch(device, sum(standby.values())) if device is not None else None)
         self._lock = lock_for(lane, device)

@@ -83,7 +83,7 @@ class Validation:
         source = package.files[f"reference/{package.slug}.py"].decode("utf-8")
         examples = [reference_example(package.slug, source), *examples_of(package)]
         heard = _Heard(self._watcher, len(examples))
-        pool = GradingPool(package, self._post, limits, secrets.token_hex(16), heard, self._watcher.cancelled)
+        pool = GradingPool(package, self._post, self._maximum, secrets.token_hex(16), heard, self._watcher.cancelled)
         reference, *submissions = pool.run(examples, threads_for(lane))
         outcomes = [outcome(graded, lane) for graded in (reference, *submissions)]
         cases = case_outcomes(reference, submissions, lane)

@@ -34,13 +34,14 @@ class GradingPool:
         self,
         package: Package,
         post: Post,
-        limits: Limits,
+        maximum: Limits | None,
         seed: str,
         done: Callable[[Graded], None],
         cancelled: Callable[[], bool],
     ) -> None:
         self._package, self._zip, self._post = package, package.to_zip(), post
-        self._limits, self._seed = limits, seed
+        self._maximum, self._seed = maximum, seed
+        self._limits = package.manifest.limits_for(post.lane, maximum)
         self._done, self._cancelled = done, cancelled
         self._lock = threading.Lock()
         self._waiting: queue.SimpleQueue[Example] = queue.SimpleQueue()
@@ -94,7 +95,8 @@ class GradingPool:
     # In each thread
 
     def _run(self) -> None:
-        supervisor = Supervisor(self._post.lane, STANDBY_OF_MANY[self._post.lane], sandbox=self._post.sandbox)
+        lane, sandbox = self._post.lane, self._post.sandbox
+        supervisor = Supervisor(lane, STANDBY_OF_MANY[lane], sandbox=sandbox, maximum=self._maximum)
         try:
             supervisor.warm_up()
             for example in self._taken():

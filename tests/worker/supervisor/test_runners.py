@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from graders.limits import Limits
 from tests.container import in_tier
 from worker.supervisor.runners import RunnerPool
 
@@ -15,7 +16,7 @@ from worker.supervisor.runners import RunnerPool
 @pytest.fixture(params=["A", "B"])
 def pool(request: pytest.FixtureRequest) -> Iterator[RunnerPool]:
     with in_tier(request.param) as sandbox:
-        pool = RunnerPool({"interpreter": 1}, sandbox=sandbox)
+        pool = RunnerPool({"interpreter": 1}, sandbox=sandbox, limits=Limits())
         pool.fill()
         yield pool
         pool.close()

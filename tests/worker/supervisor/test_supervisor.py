@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from graders.limits import Limits
 from graders.package import Package
 from graders.report import CaseResult
 from graders.verdict import CaseStatus, Lane, State, Verdict
@@ -17,6 +18,9 @@ from tests.nvml import FakeGpu, FakeNvml
 from tests.packages import AROUND_A_FAULT, reduced
 from tests.worker.conftest import Quiet, make_job, warm_supervisor
 from worker.device_ledger import Held
+from worker.sandbox.process import SandboxedProcess
+from worker.sandbox.tiers import Sandbox
+from worker.sandbox.walls import Walls
 from worker.supervisor import watchdog
 from worker.supervisor.device_lock import DeviceLock
 from worker.supervisor.device_watch import DeviceWatch
@@ -126,6 +130,25 @@ def test_without_walls_reports_say_so(package: Package, right: str) -> None:
     assert report.environment.sandbox == "unsandboxed"
     assert "notice.unsandboxed" in [notice.key for notice in report.notices]
     assert all(case.status in (CaseStatus.PASSED, CaseStatus.SKIPPED) for case in report.cases)
+
+
+def test_the_operators_maximum_is_in_the_walls_of_runners_on_standby() -> None:
+    built: dict[str, Walls] = {}
+
+    def start(
+        walls: Walls, program: list[str], descriptors: tuple[int, ...], output: int | None = None
+    ) -> SandboxedProcess:
+        built[program[0]] = walls
+        return OFF.start(walls, program, descriptors, output)
+
+    maximum = Limits(scratch_mib=64, open_files=100, tasks=4096)
+    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 1}, sandbox=Sandbox("watched", start), maximum=maximum)
+    try:
+        supervisor.warm_up()
+    finally:
+        supervisor.close()
+    runner = built["worker.runner"]
+    assert (runner.scratch_mib, runner.open_files, runner.tasks) == (64, 100, 256)
 
 
 def test_a_grading_waits_for_the_device_and_can_be_cancelled_meanwhile(
