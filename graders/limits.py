@@ -10,6 +10,8 @@ from graders.verdict import Lane
 
 SOURCE_BYTES = 64 * 1024
 PACKAGE_BYTES = 8 * 1024 * 1024
+MOST_TASKS = 256
+"""The wall of every standby runner, since it is not known yet which drill it is for: a drill may only lower it."""
 
 
 class Limits(BaseModel):
@@ -22,7 +24,7 @@ class Limits(BaseModel):
     grading_s: float = Field(180.0, gt=0, description="The whole grading.")
     host_memory_mib: int = Field(4096, gt=0, description="Above what a standby runner holds.")
     device_memory_mib: int = Field(10240, gt=0, description="Above what the case itself needs.")
-    tasks: int = Field(256, gt=0, description="Processes and threads.")
+    tasks: int = Field(MOST_TASKS, gt=0, description="Processes and threads.")
     open_files: int = Field(1024, gt=0)
     scratch_mib: int = Field(512, gt=0, description="The tmpfs that holds HOME, TMPDIR and the Triton cache.")
     output_kept_kib: int = Field(64, gt=0, description="Of standard output and error, kept for the report.")
@@ -52,5 +54,5 @@ class LimitsOverride(BaseModel):
     grading_s: float | None = Field(None, gt=0)
     host_memory_mib: int | None = Field(None, gt=0)
     device_memory_mib: int | None = Field(None, gt=0)
-    tasks: int | None = Field(None, gt=0)
+    tasks: int | None = Field(None, gt=0, le=MOST_TASKS)
     output_kib: int | None = Field(None, gt=0)

@@ -118,6 +118,7 @@ def _problems(old: str, new: str) -> tuple[ManifestProblem, ...]:
         ),
         ("[operations]", "[performance]\npoints = 1e308\n[operations]", ProblemKind.VALUE, "performance.points", 23),
         ("[operations]", "[limits.gpu]\ncase_s = inf\n[operations]", ProblemKind.VALUE, "limits.gpu.case_s", 23),
+        ("[operations]", "[limits.gpu]\ntasks = 257\n[operations]", ProblemKind.VALUE, "limits.gpu.tasks", 23),
         ('inputs = ["x"]', 'inputs = ["x y; 1"]', ProblemKind.VALUE, "entry_point.inputs.0", 14),
         ('inputs = ["x"]', 'inputs = ["x", "out"]', ProblemKind.VALUE, "entry_point", 12),
         ('inputs = ["x"]', 'inputs = ["lambda"]', ProblemKind.VALUE, "entry_point", 12),
