@@ -63,7 +63,10 @@ class SubmissionSummary(Answer):
     drill: str
     drill_version: int
     user: str
-    attempt: int
+    attempt: int = Field(description="Counts the charged ones: one that is not charged gives its number to the next.")
+    charged: bool = Field(
+        description="Whether it counts. False: it ended through our fault, or was cancelled before a worker began."
+    )
     state: State
     verdict: Verdict | None
     score: float | None
@@ -185,6 +188,7 @@ def _summary(grading: Grading) -> dict[str, Any]:
         "drill_version": grading.version.number,
         "user": submission.user.name,
         "attempt": submission.attempt,
+        "charged": submission.charged,
         "state": grading.state,
         "verdict": grading.verdict,
         "score": grading.score,

@@ -210,6 +210,17 @@ def test_cancelling_a_running_grading_is_seen_by_its_worker(store: Store, submit
     assert (row.state, row.verdict, row.report) == ("cancelled", None, None)
 
 
+def test_what_was_claimed_is_charged_though_it_was_cancelled_in_the_queue(store: Store, submitted: Submitted) -> None:
+    claim = take(store, submitted)
+    with store.transaction() as session:
+        gradings.hand_on(session, claim)
+    with store.transaction() as session:
+        request_cancel(session, session.get_one(Submission, submitted.submission_id))
+    assert grading(store, submitted).state == "cancelled"
+    with store.reading() as session:
+        assert session.get_one(Submission, submitted.submission_id).charged
+
+
 def test_what_is_cancelled_while_it_is_given_back_is_not_queued_again(store: Store, submitted: Submitted) -> None:
     claim = take(store, submitted)
 
