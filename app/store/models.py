@@ -169,7 +169,7 @@ class ValidationEvent(Base):
 class Submission(Base):
     __tablename__ = "submissions"
     __table_args__ = (
-        # A submission that ended through our fault, or before it began, gives its number back: charged ones are distinct.
+        # What ended through our fault or before it began gives its number back, so only charged ones are distinct.
         Index(
             "uq_submissions_attempt",
             "user_id",
