@@ -12,6 +12,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.access.principals import Principal
 from app.api.dependencies import AppResources, Caller, Reading
+from app.drills.service import catalogue_of
 from app.queue.following import LAST_NUMBER, resumed
 from app.submissions import service, views
 from app.submissions.following import follow
@@ -78,7 +79,7 @@ def read_submission(submission_id: str, caller: Caller, session: Reading, respon
     view = views.view(session, caller, submission_id)
     if not view.state.final:
         response.headers["Retry-After"] = _POLL_AFTER_S
-    return SubmissionOut.in_full(view)
+    return SubmissionOut.in_full(view, catalogue_of(session, view.grading.version))
 
 
 @router.post("/{submission_id}/cancel", status_code=_ACCEPTED)
@@ -109,7 +110,8 @@ async def follow_submission(
 ) -> AsyncIterator[ServerSentEvent]:
     """Server-sent events ``state``, ``case``, ``restarted``, ``done``, numbered by ``id``.
 
-    The stream ends after ``done``; it may end before that, and a client resumes with ``Last-Event-ID``.
+    A ``case`` is as in the report, its sentences in both languages beside their keys. The stream ends after ``done``;
+    it may end before that, and a client resumes with ``Last-Event-ID``.
     """
     async for event in follow(resources, submission_id, staff=reader.staff, after=resumed(last_event_id, after)):
         yield ServerSentEvent(id=str(event.number), event=event.type.value, data=event.data)
