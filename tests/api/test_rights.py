@@ -168,6 +168,13 @@ def test_everybody_may_do_what_the_table_says(house: House, caller: str) -> None
     assert {route: house.request_for_another(caller, route).status_code for route in FOR_OTHERS} == for_others
 
 
+def test_what_the_table_says_is_documented(house: House) -> None:
+    paths = house.client.get("/api/v1/openapi.json").json()["paths"]
+    for route, row in [*RIGHTS.items(), *FOR_OTHERS.items()]:
+        method, path = route.split(" ")
+        assert {str(status) for status in row} <= paths[path][method.lower()]["responses"].keys(), route
+
+
 def test_the_table_names_every_route(house: House) -> None:
     document = house.client.get("/api/v1/openapi.json").json()
     routes = {f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods}
