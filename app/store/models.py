@@ -212,7 +212,7 @@ class Grading(Queued, Base):
             postgresql_where=text("is_current"),
         ),
         Index("ix_gradings_state_queued_at", "state", "queued_at"),
-        Index("ix_gradings_queue_sent_at", "queue", "sent_at"),
+        Index("ix_gradings_finished_at", "finished_at"),
     )
 
     id: Mapped[str] = mapped_column(_ID, primary_key=True, default=new_id)

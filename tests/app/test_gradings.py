@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 
 from app.gradings import service as gradings
 from app.gradings.events import events_after
+from app.gradings.line import next_waiting
 from app.gradings.service import Claim, LeaseLost
 from app.store.columns import utc_now
 from app.store.engine import Store
@@ -299,10 +300,10 @@ def test_numbers_that_json_does_not_have_are_kept_as_null(store: Store, submitte
     assert event.data["duration_ms"] is None
 
 
-def test_who_waits_longest_for_a_queue_is_next(store: Store, submitted: Submitted) -> None:
+def test_the_line_of_a_queue_has_what_was_sent_to_it(store: Store, submitted: Submitted) -> None:
     def next_of(queue: str) -> str | None:
         with store.reading() as session:
-            return gradings.next_waiting(session, queue)
+            return next_waiting(session, queue)
 
     assert next_of("cpu") is None, "what was not sent may go to another queue"
     with store.transaction() as session:
