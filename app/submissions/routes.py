@@ -110,14 +110,23 @@ def require_readable(submission_id: str, caller: Caller, session: Reading) -> Pr
     return caller
 
 
+async def open_stream(
+    reader: Annotated[Principal, Depends(require_readable)], resources: AppResources
+) -> AsyncIterator[Principal]:
+    """The reader, whose stream is counted until it has ended."""
+    most = None if reader.staff else resources.settings.streams
+    with resources.streams.opened(reader.user_id, most):
+        yield reader
+
+
 @router.get(
     "/{submission_id}/events",
     response_class=EventSourceResponse,
-    responses=problems("not-found", "invalid-request"),
+    responses=problems("not-found", "invalid-request", "too-many-streams"),
 )
 async def follow_submission(
     submission_id: str,
-    reader: Annotated[Principal, Depends(require_readable)],
+    reader: Annotated[Principal, Depends(open_stream)],
     resources: AppResources,
     last_event_id: LastEventId = None,
     after: Annotated[int, Query(ge=0, le=LAST_NUMBER, description="The same, for a first connection.")] = 0,

@@ -151,7 +151,7 @@ PROBLEMS_OF = {
     "POST /submissions": OF_BODIES | {"404", "409", "429"},
     "GET /submissions": {"422"},
     "GET /submissions/{submission_id}": {"404"},
-    "GET /submissions/{submission_id}/events": {"404", "422"},
+    "GET /submissions/{submission_id}/events": {"404", "422", "429"},
     "POST /submissions/{submission_id}/cancel": {"403", "404", "409"},
     "GET /me": set(),
     "POST /users": OF_BODIES | {"409"},
