@@ -35,8 +35,8 @@ def position(session: Session, grading_id: str) -> int | None:
 
 def _line() -> Subquery:
     """All that wait, each with its place, which counts from 1. Reads what waits and runs, and what ended meanwhile."""
-    begun = case((Grading.state == _QUEUED, 1), else_=0)
-    own_line = func.row_number().over(partition_by=Submission.user_id, order_by=(begun, Grading.queued_at, Grading.id))
+    waits = case((Grading.state == _QUEUED, 1), else_=0)
+    own_line = func.row_number().over(partition_by=Submission.user_id, order_by=(waits, Grading.queued_at, Grading.id))
     open_ = (
         select(
             Grading.id,
