@@ -75,10 +75,8 @@ def problem_page(request: Request, status: int, headers: Mapping[str, str], body
     problem: dict[str, Any] = json.loads(body)
     slug = problem["type"].rpartition("/")[2]
     page = Page(request, locale_of(request), getattr(request.state, "reader", None))
-    title, help_ = PROBLEMS[slug].title, PROBLEMS[slug].help
-    detail = problem["detail"] if problem["detail"] != help_ else None
-    if page.locale == "zh":
-        title, help_ = problem_texts()[f"{slug}.title"], problem_texts()[f"{slug}.help"]
+    detail = problem["detail"] if problem["detail"] != PROBLEMS[slug].help else None
+    title, help_ = (problem_texts(page.locale)[f"{slug}.{part}"] for part in ("title", "help"))
     kept = {name: value for name, value in headers.items() if name.lower() not in _OF_THE_BODY}
     return page.render("problem.html", status=status, headers=kept, title=title, detail=detail, help=help_)
 

@@ -170,4 +170,4 @@ def test_the_quota_is_told_with_the_text_kept(sign_in: Callable[..., Site]) -> N
 
 def test_a_body_beyond_all_limits_is_a_problem_page(site: Site) -> None:
     page = site.post("/drills/toy/submit", 413, data={"source": "x" * 600_000})
-    assert "512 KiB" in page.text
+    assert "64 KiB" in page.text

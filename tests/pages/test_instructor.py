@@ -63,6 +63,7 @@ def test_from_the_form_to_the_students_list(ines: Site) -> None:
     played(ines).finish(validation_report())
     page = ines.get(VERSION)
     assert "Valid" in text_of(page.one("h1"))
+    assert "Everything is as it should be." in page.text
     assert not offered(ines)
     assert ines.send(f"{VERSION}/publish").headers["Location"] == VERSION
     page = ines.get(VERSION)
@@ -167,6 +168,17 @@ def test_the_report_names_errors_and_warnings_with_what_to_do(ines: Site) -> Non
     chinese = ines.get(VERSION, headers={"Accept-Language": "zh"})
     assert "无效" in text_of(chinese.one("h1"))
     assert "catches nothing" not in chinese.text
+
+
+def test_a_valid_version_with_warnings_does_not_say_that_all_is_well(ines: Site) -> None:
+    upload(ines)
+    alone = Finding.of(FindingCode.CASES_NOT_JUDGED, count=1, cases="edges/huge")
+    played(ines).finish(validation_report(NOTHING, alone))
+    page = ines.get(VERSION)
+    assert "Valid" in text_of(page.one("h1"))
+    assert "It can be published, but there are warnings" in page.text
+    assert "Everything is as it should be" not in page.text
+    assert "Tests that could not be judged on this machine: 1 (edges/huge)." in page.text
 
 
 def test_each_test_says_what_it_is_worth_and_what_it_catches(ines: Site) -> None:

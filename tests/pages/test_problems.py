@@ -60,6 +60,13 @@ def test_problems_speak_chinese_with_the_original_beside(site: Site) -> None:
     assert "There is no published drill 'nope'." in page.text
 
 
+def test_problems_speak_to_people(site: Site) -> None:
+    assert "The list of drills has all that are published." in site.get("/drills/nope", 404).text
+    page = site.get("/submissions?limit=0", 422)
+    assert "not as it has to be" in page.text
+    assert "'errors'" not in page.text
+
+
 def test_what_is_asked_wrongly_is_escaped(site: Site) -> None:
     assert "<script>" in site.get("/drills/%3Cscript%3E", 404).text
     site.get("/submissions?limit=0", 422)
