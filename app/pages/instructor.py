@@ -152,7 +152,13 @@ def preview(
     package = drills.package_of(session, version)
     drill = DrillOut.in_full(version, drills.manifest_of(version), package, resources.settings.limits)
     return page.render(
-        "drill.html", drill=drill, source=drill.starter, origin=None, error=None, preview=_address(slug, number)
+        "drill.html",
+        drill=drill,
+        source=drill.starter,
+        origin=None,
+        error=None,
+        preview=_address(slug, number),
+        per_hour=resources.settings.submissions_per_hour,
     )
 
 

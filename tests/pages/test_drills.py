@@ -64,6 +64,18 @@ def test_a_drill_says_all_one_needs_to_know(site: Site) -> None:
     assert "triton.jit" in (page.by_id("source").text or "")
 
 
+def test_the_way_to_the_editor_is_short(site: Site) -> None:
+    page = site.get("/drills/t2_softmax")
+    assert page.by_id("to-form").get("href") == "#submit"
+    for name, heading in (("all-points", "points"), ("all-limits", "limits")):
+        details = page.by_id(name)
+        assert details.tag == "details"
+        assert details.get("open") is None
+        assert details.find(".//table") is not None
+        assert page.by_id(heading).tag == "h2", "the heading and its anchor stay outside"
+    assert "How the 100 points are shared out" in text_of(page.by_id("all-points"))
+
+
 def test_a_statement_fits_into_the_page(site: Site) -> None:
     page = site.get("/drills/t2_softmax")
     assert text_of(page.one("h1")) == "Row softmax"
@@ -160,10 +172,12 @@ def test_a_refused_file_leaves_the_text(site: Site) -> None:
 
 def test_the_quota_is_told_with_the_text_kept(sign_in: Callable[..., Site]) -> None:
     site = sign_in()
+    assert "A student may send 3 submissions within an hour" in site.get("/drills/toy").text
     for _ in range(3):
         site.submit()
     page = site.post("/drills/toy/submit", 429, data={"source": ODD})
     assert "as many submissions as are allowed in an hour" in text_of(page.by_id("form-error"))
+    assert text_of(page.by_id("form-error")).endswith(" 60 min.")
     assert page.by_id("source").text == "\n" + ODD
     assert int(site.send("/drills/toy/submit", data={"source": "x"}).headers["Retry-After"]) > 3000
 
