@@ -15,6 +15,7 @@ from app.drills.schemas import DrillOut, DrillSummary
 from app.errors import Problem
 from app.pages.addresses import see_other
 from app.pages.rendering import AnyPage, Page, Reader
+from app.pages.texts import Speaker
 from app.resources import Resources
 from app.submissions import service as submissions
 from app.submissions import views
@@ -56,12 +57,13 @@ def show_drill(
 ) -> Response:
     """A drill; its form starts with the starter, or with the submission that ``from`` names."""
     drill = _drill(session, resources, slug)
-    source = views.readable(session, reader, origin).source if origin else drill.starter
+    earlier = views.view(session, reader, origin) if origin else None
     return page.render(
         "drill.html",
         drill=drill,
-        source=source,
-        origin=origin,
+        source=earlier.submission.source if earlier else drill.starter,
+        origin=earlier,
+        say=Speaker(drills.catalogue_of(session, earlier.grading.version), page.locale) if earlier else None,
         error=None,
         preview=None,
         per_hour=resources.settings.submissions_per_hour,

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from graders.report import Cause
+from graders.report import Annotation, Cause, Severity
 from graders.verdict import CaseStatus, State, Verdict
 from tests import builders
 from tests.browser.conftest import Service, Visit
@@ -15,6 +15,7 @@ from tests.browser.conftest import Service, Visit
 pytestmark = pytest.mark.browser
 
 SOURCE = "def toy(x, out):\n    print('<script>alert(1)</script>')\n"
+NOTE = Annotation(key="annotation.kernel", params={"message": "m"}, line=2, severity=Severity.WARNING)
 CAUSE = Cause(key="case.wrong", params={"count": 3, "total": 8}, hint_key="hint.masks")
 
 
@@ -48,7 +49,7 @@ def watch_to_the_end(page: Page, service: Service, submission_id: str) -> None:
     for number, case in enumerate((passed, failed), 1):
         grading.case(case)
         expect(page.locator("table.cases tbody")).to_have_count(number)
-    grading.finish(builders.report([passed, failed], verdict=Verdict.WRONG_ANSWER))
+    grading.finish(builders.report([passed, failed], verdict=Verdict.WRONG_ANSWER, annotations=[NOTE]))
     expect(verdict).to_contain_text("Wrong answer")
     expect(page.get_by_text("Check the mask and the value of masked elements")).to_be_visible()
     expect(page.get_by_text("<script>alert(1)</script>")).to_be_visible()
@@ -65,6 +66,10 @@ def test_progress_comes_by_itself(visit: Visit, service: Service) -> None:
     expect(visit.page.get_by_role("status")).to_have_text("Wrong answer")
     visit.page.reload()
     expect(visit.page.get_by_role("heading", level=1)).to_contain_text("Wrong answer")
+    visit.page.get_by_role("link", name="Change the code and submit again").click()
+    visit.page.get_by_role("link", name="line 2").click()
+    expect(visit.page.get_by_label("Your code")).to_be_focused()
+    assert visit.page.evaluate("getSelection().toString()") == SOURCE.split("\n")[1]
 
 
 def test_all_of_it_works_without_javascript(visit_without_script: Visit, service: Service) -> None:

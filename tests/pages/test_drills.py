@@ -6,13 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
+from app.access.principals import Role
 from app.store.models import Submission
 from graders.limits import SOURCE_BYTES
+from graders.report import Annotation, Cause, Param, Severity
+from graders.verdict import Verdict
 from tests import builders
 from tests.api.conftest import resources_of
 from tests.pages.conftest import Site
 from tests.pages.document import text_of
 
+CAUSE = Cause(key="compile.syntax", params={"message": "m", "line": 2})
 ODD = "# </textarea><script>alert(1)</script> 核 \u202e\x1b[31m\n"
 
 
@@ -138,6 +142,41 @@ def test_resubmitting_starts_from_the_earlier_code(site: Site) -> None:
     page = site.get(f"/drills/toy?from={submission_id}")
     assert page.by_id("source").text == "\n" + source
     assert f"/submissions/{submission_id}" in [link.get("href") for link in page.all("a")]
+
+
+def test_resubmitting_shows_what_was_found_beside_the_code(site: Site) -> None:
+    message: dict[str, Param] = {"message": "<b>bad</b>", "line": 2}
+    padding: dict[str, Param] = {"misconception": "padding_zero"}
+    notes = [
+        Annotation(key="compile.syntax", params=message, line=2, severity=Severity.ERROR),
+        Annotation(key="annotation.misconception", params=padding, line=3, severity=Severity.WARNING),
+    ]
+    submission_id = site.submit(drill="t2_softmax")
+    failed = builders.report([], verdict=Verdict.COMPILE_ERROR, score=0, cause=CAUSE, annotations=notes)
+    site.worker.take(submission_id).finish(failed)
+    page = site.get(f"/drills/t2_softmax?from={submission_id}")
+    assert "✗ Compile error" in page.text
+    assert [text_of(item) for item in page.all("ul[@class='notes']/li")] == [
+        "line 2: Python cannot read line 2: <b>bad</b>",
+        "line 3: Padding filled with 0. This line may be what the diagnosis is about.",
+    ]
+    assert [(link.get("href"), link.get("data-line")) for link in page.all("ul[@class='notes']/li/a")] == [
+        ("#source", "2"),
+        ("#source", "3"),
+    ]
+
+
+def test_resubmitting_tells_a_student_no_more_than_the_report_does(sign_in: Callable[..., Site]) -> None:
+    ada = sign_in("ada")
+    submission_id = ada.submit(drill="t2_softmax")
+    padding: dict[str, Param] = {"misconception": "padding_zero"}  # found in a hidden test alone
+    note = Annotation(key="annotation.misconception", params=padding, line=1, severity=Severity.WARNING)
+    failed = builders.report([builders.failed_case()], verdict=Verdict.WRONG_ANSWER, annotations=[note])
+    ada.worker.take(submission_id).finish(failed)
+    path = f"/drills/t2_softmax?from={submission_id}"
+    assert "Padding" not in text_of(ada.get(path).one("section[@aria-labelledby='submit']"))
+    staff = sign_in("grace", Role.INSTRUCTOR).get(path)
+    assert "Padding" in text_of(staff.one("section[@aria-labelledby='submit']"))
 
 
 def test_nobody_starts_from_the_code_of_others(sign_in: Callable[..., Site]) -> None:

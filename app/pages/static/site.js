@@ -63,5 +63,21 @@ function sendOnce(form) {
   window.addEventListener("pageshow", () => { button.disabled = false; });
 }
 
+/** A note's link shows its line in the editor. */
+function showLine(link, source) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    const lines = source.value.split("\n");
+    const before = lines.slice(0, Math.min(link.dataset.line, lines.length) - 1);
+    const start = before.reduce((sum, line) => sum + line.length + 1, 0);
+    source.focus({ preventScroll: true });
+    source.setSelectionRange(start, start + lines[before.length].length);
+    source.scrollTop = before.length * parseFloat(getComputedStyle(source).lineHeight) - source.clientHeight / 3;
+    source.scrollIntoView({ block: "nearest" });
+  });
+}
+
+const editor = document.querySelector("form.submit textarea");
+for (const link of document.querySelectorAll("a[data-line]")) showLine(link, editor);
 if (running()) follow();
 document.querySelectorAll("form[data-once]").forEach(sendOnce);
