@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from app.access.cookie import COOKIE
 from graders.report import Annotation, Cause, Severity
 from graders.verdict import CaseStatus, State, Verdict
 from tests import builders
@@ -119,6 +121,54 @@ def test_the_keyboard_reaches_the_form_and_leaves_it(visit: Visit, service: Serv
     expect(button).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/submissions/"))
+
+
+def test_what_was_typed_outlives_leaving_and_the_session(visit: Visit, service: Service) -> None:
+    page = visit.page
+    sign_in(page, service)
+    source, restored = page.get_by_label("Your code"), page.get_by_text("What you had typed here was restored.")
+    starter = source.input_value()
+    expect(restored).to_be_hidden()
+    source.fill(SOURCE)
+    page.get_by_role("link", name="Submissions for this drill").click()
+    page.go_back()
+    expect(source).to_have_value(SOURCE)
+    page.goto("/drills/toy")
+    expect(source).to_have_value(SOURCE)
+    expect(restored).to_be_visible()
+    page.get_by_role("button", name="Start from the starter again").click()
+    expect(source).to_have_value(starter)
+    page.keyboard.press("Control+z")
+    expect(source).to_have_value(SOURCE)
+    page.get_by_role("button", name="中文").click()
+    expect(page.get_by_label("你的代码")).to_have_value(SOURCE)
+    page.get_by_role("button", name="English").click()
+    page.context.clear_cookies(name=COOKIE)
+    page.get_by_role("button", name="Submit").click()
+    page.get_by_label("Token").fill(service.token)
+    page.get_by_role("button", name="Sign in").click()
+    expect(source).to_have_value(SOURCE)
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Waiting for a worker")
+    page.goto("/drills/toy")
+    expect(source).to_have_value(starter)
+    expect(restored).to_be_hidden()
+
+
+def test_after_back_it_is_the_text_that_is_sent(visit: Visit, service: Service, tmp_path: Path) -> None:
+    page = visit.page
+    sign_in(page, service)
+    (tmp_path / "kernel.py").write_text("x = 'of the file'\n")
+    page.get_by_label("Or a Python file").set_input_files(tmp_path / "kernel.py")
+    submission_id = submit(page)
+    expect(page.get_by_text("of the file")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_label("Your code")).to_have_value(SOURCE)
+    page.get_by_role("button", name="Submit").click()
+    expect(page).not_to_have_url(re.compile(f"/drills/|{submission_id}"))
+    expect(page.get_by_text("<script>alert(1)</script>")).to_be_visible()
+    page.goto(f"/drills/toy?from={submission_id}")
+    expect(page.get_by_label("Your code")).to_have_value("x = 'of the file'\n")
 
 
 def test_the_language_is_switched(visit: Visit, service: Service) -> None:

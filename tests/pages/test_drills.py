@@ -221,6 +221,20 @@ def test_the_quota_is_told_with_the_text_kept(sign_in: Callable[..., Site]) -> N
     assert int(site.send("/drills/toy/submit", data={"source": "x"}).headers["Retry-After"]) > 3000
 
 
+def test_the_editor_leaves_the_text_to_the_browser(site: Site) -> None:
+    """Which restores it after Back, and keeps it for its reader and its drill alone."""
+    source = site.get("/drills/toy").by_id("source")
+    assert source.get("autocomplete") is None
+    assert source.get("data-draft", "").endswith("/toy")
+    submission_id = site.submit()
+    page = site.get(f"/submissions/{submission_id}")
+    assert page.one("main").get("data-draft") == source.get("data-draft")
+    assert site.get(f"/drills/toy?from={submission_id}").by_id("source").get("data-from") == submission_id
+    refused = site.post("/drills/toy/submit", 422, data={"source": ""})
+    assert refused.by_id("source").get("data-draft") == source.get("data-draft")
+    assert not refused.all("*[@id='draft']"), "what was refused is newer than what was kept"
+
+
 def test_a_body_beyond_all_limits_is_a_problem_page(site: Site) -> None:
     page = site.post("/drills/toy/submit", 413, data={"source": "x" * 600_000})
     assert "64 KiB" in page.text
