@@ -10,6 +10,7 @@ from sqlalchemy import select
 from app.access.principals import Role
 from app.store.models import DrillVersion
 from graders.validation import Finding, FindingCode, ReferenceTiming
+from tests import builders
 from tests.api.conftest import resources_of
 from tests.pages.conftest import Site
 from tests.pages.document import text_of
@@ -70,6 +71,9 @@ def test_from_the_form_to_the_students_list(ines: Site) -> None:
     assert "Published" in text_of(page.one("h1"))
     assert "Students get this version now." in page.text
     assert offered(ines)
+    submission_id = ines.submit(drill="copy")
+    ines.worker.take(submission_id).case(builders.passed_case(1))
+    assert "Tests done so far: 1 of 2" in ines.get(f"/submissions/{submission_id}").text, "as its validation counted"
     ines.send(f"{VERSION}/retire")
     assert "Retired" in text_of(ines.get(VERSION).one("h1"))
     assert not offered(ines)

@@ -91,10 +91,18 @@ def test_a_running_one_shows_what_is_known(site: Site) -> None:
     grading.case(failed(2))
     page = site.get(f"/submissions/{submission_id}")
     assert "Running the tests" in page.text
-    assert "2 tests done so far" in page.text
+    assert "Tests done so far: 2 Cancel" in page.text
     assert len(page.all("ol[@class='strip']/li")) == 2
     assert refreshes(page)
     assert page.one("main").get("data-events", "").startswith(f"/api/v1/submissions/{submission_id}/events?after=")
+
+
+def test_how_many_tests_there_are_is_known_from_an_earlier_grading(site: Site) -> None:
+    judged(site, [], verdict=Verdict.COMPILE_ERROR, score=0, cause=Cause(key="judge.failed"), expected_cases=5)
+    submission_id = site.submit()
+    grading = site.worker.take(submission_id)
+    grading.case(builders.passed_case(1))
+    assert "Tests done so far: 1 of 5" in site.get(f"/submissions/{submission_id}").text
 
 
 def test_an_accepted_one_says_so_first(site: Site) -> None:
