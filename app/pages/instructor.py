@@ -137,6 +137,7 @@ def show_version(
         errors=[finding for finding in findings if finding.severity is Severity.ERROR],
         warnings=[finding for finding in findings if finding.severity is Severity.WARNING],
         titles={category.name: category.title.text(page.locale) for category in manifest.categories},
+        waiting=waiting,
         no_worker=waiting and resources.dispatcher.choose_queue(session) is None,
         actions=_actions(view) if versions.may_change(reader, view.version.drill) else [],
         events=f"{VersionLinks.of(slug, number).events}?after={view.last_event}" if view.running else None,

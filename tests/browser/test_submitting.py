@@ -74,6 +74,20 @@ def test_progress_comes_by_itself(visit: Visit, service: Service) -> None:
     assert visit.page.evaluate("getSelection().toString()") == SOURCE.split("\n")[1]
 
 
+def test_the_place_in_the_queue_moves_by_itself(visit: Visit, service: Service) -> None:
+    page = visit.page
+    page.clock.install()
+    sign_in(page, service)
+    first = submit(page)
+    page.goto("/drills/toy")
+    submit(page)
+    place = page.get_by_text(re.compile(r"^Number \d+ in the queue$"))
+    before = int(place.inner_text().split()[1])
+    service.worker.take(first)
+    page.clock.run_for(6_000)
+    expect(place).to_have_text(f"Number {before - 1} in the queue")
+
+
 def test_all_of_it_works_without_javascript(visit_without_script: Visit, service: Service) -> None:
     page = visit_without_script.page
     sign_in(page, service)

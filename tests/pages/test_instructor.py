@@ -61,6 +61,10 @@ def test_from_the_form_to_the_students_list(ines: Site) -> None:
     assert "Being validated" in text_of(page.one("h1"))
     assert "No worker is there" in page.text
     assert page.all("button[@id='publish']") == []
+    assert ines.worker
+    page = ines.get(VERSION)
+    assert "Waiting for a worker" in page.text
+    assert page.one("main").get("data-queued") is not None
     played(ines).finish(validation_report())
     page = ines.get(VERSION)
     assert "Valid" in text_of(page.one("h1"))
@@ -123,6 +127,8 @@ def test_somebody_elses_slug_is_refused_on_the_page(sign_in: SignIn) -> None:
 def test_progress_is_shown_as_it_comes_with_and_without_javascript(ines: Site) -> None:
     upload(ines)
     validation = played(ines)
+    assert ines.worker
+    assert "Waiting for a worker" not in ines.get(VERSION).text
     validation.stage("code")
     assert "Trying the drill's tests and oracle" in ines.get(VERSION).text
     validation.stage("submissions")

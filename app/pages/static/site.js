@@ -4,6 +4,7 @@
 const EVENTS = ["state", "case", "stage", "submission", "restarted", "done"];
 const GATHER_MS = 250; // events of that long become one look at the page
 const RECONNECT_MS = 3000;
+const QUEUE_MS = 5000; // what moves a queue are the events of others
 
 const main = () => document.getElementById("main");
 const running = () => main().dataset.events !== undefined;
@@ -18,6 +19,7 @@ async function refresh() {
     const same = fresh.querySelector(`#${old.id}`);
     if (same) same.open = old.open;
   }
+  if (fresh.isEqualNode(main())) return; // what the reader has selected stays so
   const focused = main().contains(document.activeElement) ? document.activeElement.id : "";
   const said = main().dataset.announce;
   main().replaceWith(document.adoptNode(fresh));
@@ -47,12 +49,18 @@ function follow() {
       await refresh().catch(() => {}); // the stream's own retry brings the next look
     }
     looking = false;
-    if (!running()) source.close();
+    if (running()) return;
+    clearInterval(queue);
+    source.close();
   }
 
+  const queue = setInterval(() => { if (main().dataset.queued !== undefined) look(); }, QUEUE_MS);
   for (const name of EVENTS) source.addEventListener(name, look);
   source.addEventListener("error", () => {
-    if (source.readyState === EventSource.CLOSED && running()) setTimeout(() => running() && follow(), RECONNECT_MS);
+    if (source.readyState === EventSource.CLOSED) {
+      clearInterval(queue);
+      if (running()) setTimeout(() => running() && follow(), RECONNECT_MS);
+    }
     look();
   });
 }
