@@ -27,6 +27,7 @@ from app.queue.work import VALIDATION
 from app.store.engine import Store
 from app.store.models import VersionState
 from app.validations.outcomes import ValidationState
+from graders.limits import PACKAGE_BYTES
 from graders.validation import Severity
 
 router = APIRouter(prefix="/instructor")
@@ -198,6 +199,7 @@ def _list(page: Page, found: list[ListedVersion], problem: Problem | None = None
         own=[view for view in found if page.reader is not None and view.owner == page.reader.name],
         others=[view for view in found if page.reader is None or view.owner != page.reader.name],
         titles={view.slug: drills.manifest_of(view.version).title.text(page.locale) for view in found},
+        package_bytes=PACKAGE_BYTES,
         problem=problem.type.slug if problem else None,
         findings=[FindingOut.model_validate(finding) for finding in findings],
     )

@@ -238,3 +238,6 @@ def test_the_editor_leaves_the_text_to_the_browser(site: Site) -> None:
 def test_a_body_beyond_all_limits_is_a_problem_page(site: Site) -> None:
     page = site.post("/drills/toy/submit", 413, data={"source": "x" * 600_000})
     assert "64 KiB" in page.text
+    form = site.get("/drills/toy")
+    assert page.by_id("back").get("href") == "/drills/toy#submit"
+    assert form.by_id("submit") in form.all("section/*"), "the form's heading"

@@ -109,6 +109,18 @@ function keepDraft(source) {
   });
 }
 
+/** A file that is too large is told so here, where the server could only break off. */
+function checkSize(file) {
+  const told = document.getElementById("too-large");
+  function check() {
+    const large = [...file.files].some(({ size }) => size > file.dataset.limit);
+    told.hidden = !large;
+    file.setCustomValidity(large ? told.textContent : "");
+  }
+  file.addEventListener("change", check);
+  window.addEventListener("pageshow", check);
+}
+
 function put(source, text) {
   source.value = text;
   source.dispatchEvent(new Event("input"));
@@ -157,6 +169,7 @@ const editor = document.querySelector("form.submit textarea");
 if (editor) numberLines(editor);
 if (editor?.dataset.draft) keepDraft(editor);
 if (main().dataset.draft) dropSent();
+document.querySelectorAll("input[data-limit]").forEach(checkSize);
 for (const link of document.querySelectorAll("a[data-line]")) showLine(link, editor);
 if (running()) follow();
 document.querySelectorAll("form[data-once]").forEach(sendOnce);
