@@ -181,8 +181,15 @@ def test_after_back_it_is_the_text_that_is_sent(visit: Visit, service: Service, 
     page.get_by_role("button", name="Submit").click()
     expect(page).not_to_have_url(re.compile(f"/drills/|{submission_id}"))
     expect(page.get_by_text("<script>alert(1)</script>")).to_be_visible()
+    page.goto("/drills/toy")
+    page.get_by_label("Your code").fill("x = 'a draft'")
     page.goto(f"/drills/toy?from={submission_id}")
+    expect(page.get_by_text("Start from that submission's code again")).to_be_hidden()
     expect(page.get_by_label("Your code")).to_have_value("x = 'of the file'\n")
+    page.get_by_label("Your code").fill("x = 'mended'")
+    page.reload()
+    expect(page.get_by_label("Your code")).to_have_value("x = 'mended'")
+    expect(page.get_by_text("Start from that submission's code again")).to_be_visible()
 
 
 def test_the_language_is_switched(visit: Visit, service: Service) -> None:

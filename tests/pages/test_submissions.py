@@ -206,6 +206,12 @@ def test_our_own_failure_looks_different(site: Site) -> None:
     assert "the <judge> died" in page.text  # the local user is staff
 
 
+def test_what_needs_a_gpu_is_to_be_sent_again_when_one_is_there(site: Site) -> None:
+    cause = Cause(key="judge.kernel_not_compiled")
+    page = site.get(judged(site, [], verdict=Verdict.JUDGE_ERROR, score=0, cause=cause, expected_cases=1))
+    assert "Submit the same code again when a worker with a GPU is there." in page.text
+
+
 def test_a_cancelled_one_is_neither_right_nor_wrong(site: Site) -> None:
     submission_id = site.submit()
     page = site.get(f"/submissions/{submission_id}")
