@@ -122,7 +122,13 @@ def test_the_name_of_an_exception_of_its_own_is_withheld():
 def test_what_a_test_says_of_compiling_is_withheld(name: str):
     said = Cause(key=f"compile.{name}", params={"name": "x", "got": "x", "expected": "x", "message": "x", "line": 7})
     shown = visible_case(failed(Visibility.HINTED, said), staff=False)
-    assert shown.cause == Cause(key="case.withheld.compile", params={"line": 7})
+    assert shown.cause == Cause(key="case.withheld.compile", params={"line": 7}, hint_key="hint.compiler")
+
+
+def test_a_hint_does_not_tell_what_the_sentence_withholds():
+    said = Cause(key="compile.signature", hint_key="hint.signature")
+    shown = visible_case(failed(Visibility.HINTED, said), staff=False)
+    assert shown.cause == Cause(key="case.withheld.compile", hint_key="hint.compiler")
 
 
 @pytest.mark.parametrize(
@@ -165,7 +171,8 @@ def test_a_hint_survives_what_is_withheld():
 
 
 def test_a_hidden_case_shows_only_that_it_failed():
-    shown = visible_case(failed(Visibility.HIDDEN), staff=False)
+    cause = RAISED.model_copy(update={"hint_key": "hint.masks"})
+    shown = visible_case(failed(Visibility.HIDDEN, cause), staff=False)
     assert shown.cause == Cause(key="case.hidden.wrong_answer")
     assert shown.name == "huge_1"
     assert (shown.mismatch, shown.misconception, shown.stdout, shown.duration_ms) == (None, None, None, None)

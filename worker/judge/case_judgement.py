@@ -9,6 +9,7 @@ import torch
 
 from graders.compare import compare
 from graders.drill import Drill
+from graders.hints import RETURNED_INSTEAD
 from graders.memory import Call
 from graders.report import Cause, Mismatch
 from graders.verdict import Verdict
@@ -64,7 +65,7 @@ def _fact(collected: Collected, returned: Returned, mismatch: Mismatch | None) -
     if missing:
         first = next(mask.nonzero()[0].tolist() for mask in collected.unwritten if mask.any())
         key = "case.not_written" if missing == total else "case.partly_written"
-        hint = "hint.returned_instead" if returned.returned and missing == total else None
+        hint = RETURNED_INSTEAD if returned.returned and missing == total else None
         return Cause(key=key, params={"count": missing, "total": total, "first": str(first)}, hint_key=hint)
     if mismatch is not None:
         return Cause(key="case.wrong", params={"count": mismatch.count, "total": mismatch.total})

@@ -13,6 +13,7 @@ import triton
 
 from graders.cases import Case
 from graders.drill import Drill
+from graders.hints import hinted
 from graders.report import (
     Annotation,
     CaseResult,
@@ -90,7 +91,7 @@ class ReportBuilder:
             points=max_points if passed else 0,
             max_points=max_points,
             duration_ms=finding.duration_ms,
-            cause=finding.cause,
+            cause=hinted(finding.cause, finding.mismatch),
             mismatch=finding.mismatch,
             stdout=finding.stdout,
         )
@@ -122,11 +123,8 @@ class ReportBuilder:
 
     def finished(self, diagnoses: list[Diagnosis]) -> Report:
         """The report when every case has its result."""
-        named = {ordinal: item.misconception for item in reversed(diagnoses) for ordinal in item.cases}
-        self.cases = [
-            case.model_copy(update={"misconception": named[case.ordinal]}) if case.ordinal in named else case
-            for case in self.cases
-        ]
+        named = {ordinal: item for item in reversed(diagnoses) for ordinal in item.cases}
+        self.cases = [_diagnosed(case, named[case.ordinal]) if case.ordinal in named else case for case in self.cases]
         for item in diagnoses:
             for line in item.lines:
                 key = "annotation.misconception"
@@ -173,7 +171,7 @@ class ReportBuilder:
                 finished_at=finished_at,
                 phases_ms=self._phases,
             ),
-            cause=cause.cause if cause else None,
+            cause=hinted(cause.cause) if cause else None,
             withheld=self.withheld,
             notices=self._notices(),
             annotations=self._annotations,
@@ -222,6 +220,12 @@ class ReportBuilder:
             reason=Message(key="performance.no_gpu"),
             pending_points=self._drill.manifest.performance_points,
         )
+
+
+def _diagnosed(case: CaseResult, diagnosis: Diagnosis) -> CaseResult:
+    """The case with the mistake that explains it, whose hint knows more than the pattern's."""
+    cause = case.cause and case.cause.model_copy(update={"hint_key": diagnosis.hint_key})
+    return case.model_copy(update={"misconception": diagnosis.misconception, "cause": cause})
 
 
 def _type_and_line(annotation: Annotation) -> Annotation:

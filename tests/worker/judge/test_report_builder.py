@@ -1,0 +1,74 @@
+"""What a report says of what was found, and what it leaves unsaid."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import graders
+from graders.drill import Drill, load_drill
+from graders.package import Package
+from graders.report import Cause, Diagnosis, Message, Mismatch
+from graders.verdict import Verdict, Visibility
+from graders.visibility import visible_case
+from tests.worker.conftest import make_job
+from worker.judge.case_run import Finding
+from worker.judge.device import device_of
+from worker.judge.outcome import Stopped
+from worker.judge.report_builder import ReportBuilder
+
+WRONG = Finding(
+    Verdict.WRONG_ANSWER,
+    Cause(key="case.wrong", params={"count": 3, "total": 8}),
+    Mismatch(count=3, total=8, pattern="pattern.tail_columns"),
+)
+OUTSIDE = Finding(Verdict.WRONG_ANSWER, Cause(key="case.outside_write", params={"tensor": "out", "offset": 47641}))
+
+
+@pytest.fixture(scope="module")
+def drill() -> Drill:
+    return load_drill(Path(graders.__file__).parent.parent, "t2_softmax")
+
+
+@pytest.fixture
+def builder(drill: Drill, package: Package) -> ReportBuilder:
+    job = make_job("def softmax(x, out): ...\n", package)
+    return ReportBuilder(job, drill, device_of(job.lane), datetime.now(UTC))
+
+
+def case_of(drill: Drill, visibility: Visibility, number: int = 0) -> int:
+    """The place of a test with that visibility."""
+    shown = [drill.manifest.category(case.category).visibility for case in drill.cases]
+    return [place for place, seen in enumerate(shown) if seen is visibility][number]
+
+
+def add(builder: ReportBuilder, drill: Drill, visibility: Visibility, finding: Finding, number: int = 0) -> int:
+    place = case_of(drill, visibility, number)
+    builder.cases.append(builder.case(place + 1, drill.cases[place], finding, 1.0))
+    return place + 1
+
+
+@pytest.mark.parametrize(("finding", "hint"), [(WRONG, "hint.masks"), (OUTSIDE, "hint.write_inside")])
+def test_a_failing_case_says_where_to_look(builder: ReportBuilder, drill: Drill, finding: Finding, hint: str) -> None:
+    for visibility, shown in ((Visibility.PUBLIC, hint), (Visibility.HINTED, hint), (Visibility.HIDDEN, None)):
+        add(builder, drill, visibility, finding)
+        told = visible_case(builder.cases[-1], staff=False).cause
+        assert told is not None
+        assert told.hint_key == shown, visibility
+
+
+def test_what_ends_a_submission_says_where_to_look(builder: ReportBuilder) -> None:
+    cause = Cause(key="compile.signature", params={"name": "softmax", "expected": "x, out", "got": "x"})
+    report = builder.stopped(Stopped(Verdict.COMPILE_ERROR, cause))
+    assert report.cause == cause.model_copy(update={"hint_key": "hint.signature"})
+
+
+def test_a_diagnosis_knows_more_than_the_pattern(builder: ReportBuilder, drill: Drill) -> None:
+    explained, other = (add(builder, drill, Visibility.HINTED, WRONG, number) for number in (0, 1))
+    hint = "misconception.padding_zero.hint"
+    evidence = Message(key="misconception.padding_zero.evidence")
+    found = Diagnosis(misconception="padding_zero", evidence=evidence, hint_key=hint, cases=[explained])
+    told = {case.ordinal: case.cause.hint_key for case in builder.finished([found]).cases if case.cause}
+    assert told == {explained: hint, other: "hint.masks"}
