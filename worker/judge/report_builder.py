@@ -173,7 +173,7 @@ class ReportBuilder:
             ),
             cause=hinted(cause.cause) if cause else None,
             withheld=self.withheld,
-            notices=self._notices(),
+            notices=self._notices(verdict),
             annotations=self._annotations,
             expected_cases=len(self._drill.cases),
             cases=self.cases,
@@ -201,25 +201,23 @@ class ReportBuilder:
             worker=self._job.worker,
         )
 
-    def _notices(self) -> list[Message]:
+    def _notices(self, verdict: Verdict) -> list[Message]:
         notices = [] if self._job.lane is Lane.GPU else [Message(key="notice.interpreter")]
-        if self._drill.manifest.performance_points and self._device.lane is not Lane.GPU:
-            points = self._drill.manifest.performance_points
+        points = self._drill.manifest.performance_points
+        if verdict is Verdict.ACCEPTED and points and self._device.lane is not Lane.GPU:
             notices.append(Message(key="notice.pending_points", params={"points": points}))
         if self._job.sandbox == UNSANDBOXED:
             notices.append(Message(key="notice.unsandboxed"))
         return notices
 
     def _not_measured(self, verdict: Verdict) -> Performance:
-        if self._device.lane is Lane.GPU:
-            key = "performance.not_accepted" if verdict is not Verdict.ACCEPTED else "performance.no_shapes"
-            points = self._drill.manifest.performance_points
-            return Performance(status=PerformanceStatus.NOT_REACHED, reason=Message(key=key), max_points=points)
-        return Performance(
-            status=PerformanceStatus.NOT_MEASURED,
-            reason=Message(key="performance.no_gpu"),
-            pending_points=self._drill.manifest.performance_points,
-        )
+        points, on_gpu = self._drill.manifest.performance_points, self._device.lane is Lane.GPU
+        if verdict is Verdict.ACCEPTED and not on_gpu:
+            reason = Message(key="performance.no_gpu")
+            return Performance(status=PerformanceStatus.NOT_MEASURED, reason=reason, pending_points=points)
+        key = "performance.not_accepted" if verdict is not Verdict.ACCEPTED else "performance.no_shapes"
+        status = PerformanceStatus.NOT_REACHED
+        return Performance(status=status, reason=Message(key=key), max_points=points if on_gpu else 0)
 
 
 def _diagnosed(case: CaseResult, diagnosis: Diagnosis) -> CaseResult:

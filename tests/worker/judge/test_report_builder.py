@@ -6,16 +6,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import torch
 
 import graders
 from graders.drill import Drill, load_drill
 from graders.package import Package
 from graders.report import Cause, Diagnosis, Message, Mismatch
-from graders.verdict import Verdict, Visibility
+from graders.verdict import Lane, Verdict, Visibility
 from graders.visibility import visible_case
 from tests.worker.conftest import make_job
 from worker.judge.case_run import Finding
-from worker.judge.device import device_of
+from worker.judge.device import Device, device_of
 from worker.judge.outcome import Stopped
 from worker.judge.report_builder import ReportBuilder
 
@@ -50,6 +51,15 @@ def add(builder: ReportBuilder, drill: Drill, visibility: Visibility, finding: F
     return place + 1
 
 
+def accept(builder: ReportBuilder, drill: Drill) -> None:
+    """Every test passes, or is one that this lane leaves out."""
+    for ordinal, case in enumerate(drill.cases, 1):
+        reason = builder._device.skip_reason(case)
+        passed = Finding(Verdict.ACCEPTED)
+        result = builder.case(ordinal, case, passed, 1.0) if reason is None else builder.skipped(ordinal, case, reason)
+        builder.cases.append(result)
+
+
 @pytest.mark.parametrize(("finding", "hint"), [(WRONG, "hint.masks"), (OUTSIDE, "hint.write_inside")])
 def test_a_failing_case_says_where_to_look(builder: ReportBuilder, drill: Drill, finding: Finding, hint: str) -> None:
     for visibility, shown in ((Visibility.PUBLIC, hint), (Visibility.HINTED, hint), (Visibility.HIDDEN, None)):
@@ -72,3 +82,42 @@ def test_a_diagnosis_knows_more_than_the_pattern(builder: ReportBuilder, drill: 
     found = Diagnosis(misconception="padding_zero", evidence=evidence, hint_key=hint, cases=[explained])
     told = {case.ordinal: case.cause.hint_key for case in builder.finished([found]).cases if case.cause}
     assert told == {explained: hint, other: "hint.masks"}
+
+
+NOT_ACCEPTED = Stopped(Verdict.COMPILE_ERROR, Cause(key="compile.missing_entry", params={"name": "softmax"}))
+FAILED_US = Stopped(Verdict.JUDGE_ERROR, Cause(key="judge.lane_cannot"))
+
+
+@pytest.mark.parametrize("stopped", [NOT_ACCEPTED, FAILED_US, None])
+def test_points_for_speed_are_pending_for_what_is_accepted_alone(
+    builder: ReportBuilder, drill: Drill, stopped: Stopped | None
+) -> None:
+    add(builder, drill, Visibility.PUBLIC, WRONG)
+    report = builder.stopped(stopped) if stopped else builder.finished([])
+    assert report.performance.reason == Message(key="performance.not_accepted")
+    assert (report.performance.pending_points, report.performance.max_points) == (0, 0)
+    assert [notice.key for notice in report.notices] == ["notice.interpreter"]
+
+
+def test_an_accepted_one_is_told_what_is_pending(builder: ReportBuilder, drill: Drill) -> None:
+    accept(builder, drill)
+    report = builder.finished([])
+    assert report.verdict is Verdict.ACCEPTED
+    assert report.performance.reason == Message(key="performance.no_gpu")
+    assert report.performance.pending_points == 30
+    assert Message(key="notice.pending_points", params={"points": 30}) in report.notices
+
+
+@pytest.mark.parametrize(("finding", "key"), [(WRONG, "not_accepted"), (Finding(Verdict.ACCEPTED), "no_shapes")])
+def test_on_a_gpu_nothing_is_pending(drill: Drill, package: Package, finding: Finding, key: str) -> None:
+    job = make_job("def softmax(x, out): ...\n", package).model_copy(update={"lane": Lane.GPU, "measure": False})
+    device = Device(Lane.GPU, torch.device("cpu"), memory_gb=139.0)
+    builder = ReportBuilder(job, drill, device, datetime.now(UTC))
+    accept(builder, drill)
+    if finding is WRONG:
+        builder.cases.pop(0)
+        add(builder, drill, Visibility.PUBLIC, WRONG)
+    report = builder.finished([])
+    assert report.performance.reason == Message(key=f"performance.{key}")
+    assert (report.performance.pending_points, report.performance.max_points) == (0, 30)
+    assert report.notices == []
