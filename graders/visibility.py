@@ -68,11 +68,11 @@ def visible_report(report: Report, *, staff: bool) -> Report:
         if told & set(diagnosis.cases)
     ]
     named = {diagnosis.misconception for diagnosis in diagnoses}
-    annotations = [
-        _visible_annotation(annotation)
-        for annotation in report.annotations
-        if annotation.key != "annotation.misconception" or annotation.params.get("misconception") in named
-    ]
+    annotations: list[Annotation] = []
+    for annotation in report.annotations:
+        if annotation.key != "annotation.misconception" or annotation.params.get("misconception") in named:
+            marker = _visible_annotation(annotation)
+            annotations += [marker] if marker not in annotations else []
     cause = _without_data(report.cause) if report.withheld else _anonymous(report.cause)
     return report.model_copy(
         update={"cases": shown, "diagnoses": diagnoses, "annotations": annotations, "cause": cause}

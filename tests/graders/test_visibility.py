@@ -150,6 +150,15 @@ def test_a_marker_names_known_exceptions_alone(params: dict[str, Param], key: st
     assert visible_report(report, staff=True).annotations == [marker]
 
 
+def test_markers_that_read_alike_are_told_once():
+    params = {"exception": "Saw3f800000", "line": 7}
+    marker = Annotation(key="annotation.exception", params=params, line=7, severity=Severity.ERROR)
+    other = marker.model_copy(update={"params": params | {"exception": "Saw3f000000"}})
+    report = report_of(failed(Visibility.HINTED)).model_copy(update={"annotations": [marker, other]})
+    assert len(visible_report(report, staff=False).annotations) == 1
+    assert len(visible_report(report, staff=True).annotations) == 2
+
+
 def test_what_ends_a_submission_that_has_met_hidden_tests_is_told_as_of_a_hinted_test():
     report = report_of(failed(Visibility.PUBLIC)).model_copy(update={"cause": RAISED})
     withheld = report.model_copy(update={"withheld": True})

@@ -37,6 +37,9 @@ from worker.judge.outcome import Stopped
 
 _ERROR_VERDICTS = {Verdict.RUNTIME_ERROR, Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT}
 
+_BARE = "annotation.exception"
+"""A marker of the exception's type and the line, and nothing more."""
+
 
 class ReportBuilder:
     """Collects results as they come; ``finished`` or ``stopped`` makes the report."""
@@ -114,7 +117,7 @@ class ReportBuilder:
         """The report of a submission that could not be tested, or not to the end."""
         annotation = stopped.annotation()
         if annotation is not None:
-            self._annotations.append(_type_and_line(annotation) if self.withheld else annotation)
+            self._mark(_type_and_line(annotation) if self.withheld else annotation)
         return self._report(stopped.verdict, cause=stopped, diagnoses=[], void=True)
 
     def failed_while_measured(self, stopped: Stopped) -> Report:
@@ -134,13 +137,18 @@ class ReportBuilder:
         return self._report(verdict, cause=None, diagnoses=diagnoses)
 
     def _annotate(self, annotation: Annotation, case: Case) -> None:
-        """One marker a line: whole for public cases, type and line for hinted ones, none for hidden ones."""
+        """Whole for public cases, type and line for hinted ones, none for hidden ones."""
         visibility = self._drill.manifest.category(case.category).visibility
         if visibility is Visibility.HIDDEN:
             return
-        if any(known.line == annotation.line and known.key == annotation.key for known in self._annotations):
-            return
-        self._annotations.append(annotation if visibility is Visibility.PUBLIC else _type_and_line(annotation))
+        self._mark(annotation if visibility is Visibility.PUBLIC else _type_and_line(annotation))
+
+    def _mark(self, annotation: Annotation) -> None:
+        """Keep a marker, unless there is one already that says the same of its line, or more."""
+        bare = _type_and_line(annotation)
+        alike = [known for known in self._annotations if _type_and_line(known) == bare]
+        if not any(annotation.key in (known.key, _BARE) for known in alike):
+            self._annotations.append(annotation)
 
     def _report(
         self, verdict: Verdict, cause: Stopped | None, diagnoses: list[Diagnosis], *, void: bool = False
@@ -229,4 +237,4 @@ def _diagnosed(case: CaseResult, diagnosis: Diagnosis) -> CaseResult:
 def _type_and_line(annotation: Annotation) -> Annotation:
     """A marker without its text, which could carry what the submission has seen."""
     params = {name: value for name, value in annotation.params.items() if name in ("exception", "line")}
-    return annotation.model_copy(update={"key": "annotation.exception", "params": params})
+    return annotation.model_copy(update={"key": _BARE, "params": params})

@@ -17,7 +17,8 @@ from graders.visibility import visible_case
 from tests.worker.conftest import make_job
 from worker.judge.case_run import Finding
 from worker.judge.device import Device, device_of
-from worker.judge.outcome import Stopped
+from worker.judge.messages import Failure
+from worker.judge.outcome import Stopped, from_failure
 from worker.judge.report_builder import ReportBuilder
 
 WRONG = Finding(
@@ -82,6 +83,33 @@ def test_a_diagnosis_knows_more_than_the_pattern(builder: ReportBuilder, drill: 
     found = Diagnosis(misconception="padding_zero", evidence=evidence, hint_key=hint, cases=[explained])
     told = {case.ordinal: case.cause.hint_key for case in builder.finished([found]).cases if case.cause}
     assert told == {explained: hint, other: "hint.masks"}
+
+
+def raised(line: int, exception: str = "ValueError", message: str = "x") -> Finding:
+    stopped = from_failure(Failure(kind="exception", exception=exception, message=message, line=line), "f(x, out)")
+    return Finding(stopped.verdict, stopped.cause, stopped=stopped)
+
+
+def test_a_line_is_marked_once_for_what_was_raised_in_it(builder: ReportBuilder, drill: Drill) -> None:
+    for number, finding in enumerate([raised(26), raised(26), raised(26, "TypeError"), raised(9)]):
+        add(builder, drill, Visibility.HINTED, finding, number)
+    told = [(note.key, note.line, note.params["exception"]) for note in builder.finished([]).annotations]
+    marks = [(26, "ValueError"), (26, "TypeError"), (9, "ValueError")]
+    assert told == [("annotation.exception", line, exception) for line, exception in marks]
+
+
+def test_a_marker_that_says_more_of_a_line_is_enough(builder: ReportBuilder, drill: Drill) -> None:
+    add(builder, drill, Visibility.PUBLIC, raised(26))
+    for number in (0, 1):
+        add(builder, drill, Visibility.HINTED, raised(26, message="y"), number)
+    (note,) = builder.finished([]).annotations
+    assert (note.key, note.params["message"]) == ("case.exception", "x")
+
+
+def test_what_ends_a_submission_is_marked_beside_what_was_raised_before(builder: ReportBuilder, drill: Drill) -> None:
+    add(builder, drill, Visibility.PUBLIC, raised(26))
+    refused = from_failure(Failure(kind="kernel", message="z", line=26), "f(x, out)")
+    assert [note.key for note in builder.stopped(refused).annotations] == ["case.exception", "compile.kernel"]
 
 
 NOT_ACCEPTED = Stopped(Verdict.COMPILE_ERROR, Cause(key="compile.missing_entry", params={"name": "softmax"}))
