@@ -80,6 +80,9 @@ class FirstMismatch(_Model):
     index: list[int]
     expected: str
     got: str
+    allowed: float | None = Field(
+        None, description="The error that it may have; none where it must be exactly that, or in an older report."
+    )
 
 
 class Mismatch(_Model):
