@@ -60,11 +60,15 @@ def worker() -> None:
 @cli.command()
 def grade(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The submission.")],
-    slug: Annotated[str, typer.Option("--drill", help="The drill's slug.")],
+    drill: Annotated[str, typer.Option("--drill", help="A built-in drill's slug, a folder or a zip.")],
+    seed: Annotated[
+        str | None, typer.Option(help="Replay the tests that this seed draws, as staff are shown it.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Judge one file without a server. Exit code 0 only when it is accepted."""
-    _become("worker.grade", str(file), "--drill", slug, *(["--json"] if as_json else []))
+    replayed = [f"--seed={seed}"] if seed else []
+    _become("worker.grade", str(file), f"--drill={drill}", *replayed, *(["--json"] if as_json else []))
 
 
 @drill.command("new")

@@ -67,7 +67,7 @@ def compare(got: torch.Tensor, expected: torch.Tensor, policy: Policy) -> Mismat
         block, expected_block = rows[start:stop], expected_rows[start:stop]
         wrong = _wrong(block, expected_block, policy)
         if wrong.any():
-            tally = tally or _Tally.of(rows, _first(start, block, expected_block, wrong, got.shape))
+            tally = tally or _Tally.of(rows, _first(start, block, expected_block, wrong, got.shape, policy))
             tally.add(start, block, expected_block, wrong, policy)
     return None if tally is None else tally.mismatch()
 
@@ -211,7 +211,7 @@ def _scaled_by_row(got: torch.Tensor, expected: torch.Tensor, policy: Policy) ->
 
 
 def _first(
-    start: int, got: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor, shape: torch.Size
+    start: int, got: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor, shape: torch.Size, policy: Policy
 ) -> FirstMismatch:
     """The first wrong element of a block that begins at row ``start`` of an output of ``shape``."""
     row, column = divmod(int(wrong.flatten().to(torch.uint8).argmax()), wrong.shape[1])
@@ -220,10 +220,12 @@ def _first(
     for size in reversed(shape):
         flat, position = divmod(flat, size)
         index.insert(0, position)
+    right = expected[row, column]
     return FirstMismatch(
         index=index,
-        expected=decimal(float(expected[row, column]), torch.float32),
+        expected=decimal(float(right), torch.float32),
         got=decimal(float(got[row, column]), got.dtype),
+        allowed=float(policy.bound(expected, got.dtype)[row, column]) if right.isfinite() else None,
     )
 
 

@@ -80,6 +80,9 @@ class FirstMismatch(_Model):
     index: list[int]
     expected: str
     got: str
+    allowed: float | None = Field(
+        None, description="The error that it may have; none where it must be exactly that, or in an older report."
+    )
 
 
 class Mismatch(_Model):
@@ -212,7 +215,11 @@ class PerformanceStatus(StrEnum):
 class Performance(_Model):
     status: PerformanceStatus
     reason: Message | None = None
-    pending_points: float = Field(0, ge=0, description="Points that a worker with a GPU would still judge.")
+    pending_points: float = Field(
+        0,
+        ge=0,
+        description="Points of an accepted submission that a worker with a GPU would judge, were it submitted there.",
+    )
     points: float = Field(0, ge=0)
     max_points: float = Field(0, ge=0)
     ratio: float | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 
+from graders.hints import BY_CAUSE
 from graders.report import Annotation, CaseResult, Cause, Param, Report
 from graders.verdict import CaseStatus, Visibility
 
@@ -67,11 +68,11 @@ def visible_report(report: Report, *, staff: bool) -> Report:
         if told & set(diagnosis.cases)
     ]
     named = {diagnosis.misconception for diagnosis in diagnoses}
-    annotations = [
-        _visible_annotation(annotation)
-        for annotation in report.annotations
-        if annotation.key != "annotation.misconception" or annotation.params.get("misconception") in named
-    ]
+    annotations: list[Annotation] = []
+    for annotation in report.annotations:
+        if annotation.key != "annotation.misconception" or annotation.params.get("misconception") in named:
+            marker = _visible_annotation(annotation)
+            annotations += [marker] if marker not in annotations else []
     cause = _without_data(report.cause) if report.withheld else _anonymous(report.cause)
     return report.model_copy(
         update={"cases": shown, "diagnoses": diagnoses, "annotations": annotations, "cause": cause}
@@ -91,13 +92,14 @@ def _without_data(cause: Cause | None) -> Cause | None:
     if cause is None:
         return None
     table, _, name = cause.key.partition(".")
-    key = cause.key
+    key, hint_key = cause.key, cause.hint_key
     if table == "case" and name in RETOLD:
         own = name == "exception" and not _is_known(cause.params)
         key = "case.withheld.exception" if own else f"case.hinted.{name}"
     elif table == "compile" and name in NOT_COMPILED:
         key = "case.withheld.compile"
-    return cause.model_copy(update={"key": key, "params": _shown(cause.params)})
+        hint_key = BY_CAUSE[key]
+    return cause.model_copy(update={"key": key, "params": _shown(cause.params), "hint_key": hint_key})
 
 
 def _shown(params: dict[str, Param]) -> dict[str, Param]:

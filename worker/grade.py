@@ -1,4 +1,4 @@
-"""``python -m worker.grade FILE --drill SLUG [--json]``: grade a file without a server."""
+"""``python -m worker.grade FILE --drill SLUG|FOLDER|ZIP [--seed HEX] [--json]``: grade a file without a server."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import secrets
 import sys
 from pathlib import Path
 
+from graders.archive import PackageRefused
 from graders.catalogue import Catalogue, judge_catalogue
 from graders.limits import SOURCE_BYTES
-from graders.package import Package, built_in_drills
-from graders.report import CaseResult, Report
-from graders.verdict import CaseStatus, State, Verdict
+from graders.package import Package
+from graders.report import CaseResult, Param, Report
+from graders.verdict import CaseStatus, State, Verdict, Visibility
 from worker.job import Job
-from worker.standalone import CANNOT_JUDGE, Judging, reader_locale, set_up
+from worker.standalone import CANNOT_JUDGE, Judging, package_of, reader_locale, set_up
 from worker.supervisor.lane import STANDBY
 from worker.supervisor.supervisor import Supervisor
 
@@ -42,13 +43,17 @@ def main(arguments: list[str] | None = None) -> int:
     """Exit code 0 only for accepted, 1 for every other verdict, 2 when it could not be graded."""
     parser = argparse.ArgumentParser(prog="warpgrade grade", description="Grade a file without a server.")
     parser.add_argument("file", type=Path)
-    parser.add_argument("--drill", required=True)
+    parser.add_argument("--drill", required=True, help="a built-in drill's slug, a folder or a zip")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.add_argument("--seed", default=None, help="replay the hidden tests of this seed (hex)")
+    parser.add_argument("--seed", default=None, help="replay the tests that this seed draws, as staff are shown it")
     options = parser.parse_args(arguments)
     try:
-        source, package = _read(options.file), _package(options.drill)
+        source, package = _read(options.file), package_of(options.drill)
         report = _grade(source, package, set_up(), options.seed or secrets.token_hex(16))
+    except PackageRefused as refused:
+        sentence, _ = refused.finding.told(judge_catalogue(), reader_locale())
+        print(f"warpgrade grade: {sentence}", file=sys.stderr)
+        return 2
     except (OSError, ValueError, *CANNOT_JUDGE) as error:
         print(f"warpgrade grade: {error}", file=sys.stderr)
         return 2
@@ -67,15 +72,45 @@ def render(report: Report, catalogue: Catalogue, locale: str) -> str:
     lines.append(f"{report.score:g} / {report.max_score:g}")
     if report.cause is not None:
         lines.append(catalogue.render(report.cause.key, report.cause.params, locale))
+        if report.cause.hint_key is not None:
+            lines.append("  " + catalogue.render(report.cause.hint_key, locale=locale))
     lines += [f"line {note.line}: {catalogue.render(note.key, note.params, locale)}" for note in report.annotations]
     for item in report.diagnoses:
         lines.append(catalogue.render(item.evidence.key, item.evidence.params, locale))
         lines.append("  " + catalogue.render(item.hint_key, locale=locale))
+    first = _first_failing(report)
     for case in report.cases:
         why = catalogue.render(case.cause.key, case.cause.params, locale) if case.cause else ""
         lines.append(f"{case.ordinal:3} {_MARKS[case.status]:8}{case.category}/{case.name} {why}".rstrip())
+        if case is first:
+            lines += [f"    {detail}" for detail in _details(case, catalogue, locale)]
     lines += [catalogue.render(notice.key, notice.params, locale) for notice in report.notices]
     return "\n".join(lines)
+
+
+def _first_failing(report: Report) -> CaseResult | None:
+    """The first public test that did not pass, or else the first of any."""
+    failing = [case for case in report.cases if case.status in (CaseStatus.FAILED, CaseStatus.ERROR)]
+    return next((case for case in failing if case.visibility is Visibility.PUBLIC), failing[0] if failing else None)
+
+
+def _details(case: CaseResult, catalogue: Catalogue, locale: str) -> list[str]:
+    """How its output is wrong, a line each."""
+    told: list[tuple[str, dict[str, Param]]] = []
+    mismatch = case.mismatch
+    if mismatch is not None and mismatch.first is not None:
+        first = mismatch.first
+        told.append(("first", {"index": str(first.index), "expected": first.expected, "got": first.got}))
+        if first.allowed is not None:
+            told.append(("allowed", {"allowed": first.allowed}))
+    if mismatch is not None and mismatch.max_abs is not None and mismatch.max_ulp is not None:
+        told.append(("largest", {"max_abs": mismatch.max_abs, "max_ulp": mismatch.max_ulp}))
+    lines = [catalogue.render(f"detail.{name}", params, locale) for name, params in told]
+    if mismatch is not None and mismatch.pattern is not None:
+        lines.append(catalogue.render(mismatch.pattern, locale=locale))
+    if case.cause is not None and case.cause.hint_key is not None:
+        lines.append(catalogue.render(case.cause.hint_key, locale=locale))
+    return lines
 
 
 def _grade(source: str, package: Package, judging: Judging, seed: str) -> Report:
@@ -105,12 +140,6 @@ def _read(path: Path) -> str:
     if len(data) > SOURCE_BYTES:
         raise ValueError(f"{path} has {len(data)} bytes, more than {SOURCE_BYTES}")
     return data.decode("utf-8")
-
-
-def _package(slug: str) -> Package:
-    if slug not in built_in_drills():
-        raise ValueError(f"no drill {slug!r}; there are: {', '.join(built_in_drills())}")
-    return Package.from_tree(slug)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,12 @@ def here(request: Request) -> str:
     return f"{path}?{request.url.query}" if request.url.query else path
 
 
+def form_place(request: Request) -> str | None:
+    """Where the form of a request stands: pages name it as its address ends. None: the request is no form's."""
+    page, _, name = quote(request.url.path, safe="/:@%").rpartition("/")
+    return None if request.method in ("GET", "HEAD") or not page else f"{page}#{name}"
+
+
 def local_path(path: str) -> str:
     """``path`` if it is one on this server, else the start page: nobody is sent elsewhere by a link to us."""
     plain = path.isascii() and path.isprintable() and "\\" not in path

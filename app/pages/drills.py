@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from app.drills.schemas import DrillOut, DrillSummary
 from app.errors import Problem
 from app.pages.addresses import see_other
 from app.pages.rendering import AnyPage, Page, Reader
+from app.pages.texts import Speaker
 from app.resources import Resources
 from app.submissions import service as submissions
 from app.submissions import views
@@ -21,6 +23,7 @@ from graders.limits import SOURCE_BYTES
 
 router = APIRouter()
 
+_MINUTE_S = 60
 _SOURCE_PROBLEMS = {"source-empty", "source-too-large", "source-not-text"}
 
 
@@ -54,8 +57,17 @@ def show_drill(
 ) -> Response:
     """A drill; its form starts with the starter, or with the submission that ``from`` names."""
     drill = _drill(session, resources, slug)
-    source = views.readable(session, reader, origin).source if origin else drill.starter
-    return page.render("drill.html", drill=drill, source=source, origin=origin, error=None, preview=None)
+    earlier = views.view(session, reader, origin) if origin else None
+    return page.render(
+        "drill.html",
+        drill=drill,
+        source=earlier.submission.source if earlier else drill.starter,
+        origin=earlier,
+        say=Speaker(drills.catalogue_of(session, earlier.grading.version), page.locale) if earlier else None,
+        error=None,
+        preview=None,
+        per_hour=resources.settings.submissions_per_hour,
+    )
 
 
 @router.get("/drills/{slug}/submit")
@@ -101,6 +113,7 @@ def _form_again(page: Page, resources: Resources, slug: str, source: str, proble
         source=source,
         origin=None,
         preview=None,
+        per_hour=resources.settings.submissions_per_hour,
         error=_form_error(page, problem, field),
     )
 
@@ -109,7 +122,8 @@ def _form_error(page: Page, problem: Problem, field: str) -> FormError:
     if problem.type.slug in _SOURCE_PROBLEMS:
         return FormError(field, page.text(f"form.{problem.errors[0].code}", kib=SOURCE_BYTES // 1024))
     if problem.type.slug == "too-many-submissions":
-        return FormError(None, page.text("form.too_many", seconds=problem.headers["Retry-After"]))
+        minutes = math.ceil(int(problem.headers["Retry-After"]) / _MINUTE_S)
+        return FormError(None, page.text("form.too_many", minutes=minutes))
     return FormError(None, problem.detail)
 
 

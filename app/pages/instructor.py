@@ -27,6 +27,7 @@ from app.queue.work import VALIDATION
 from app.store.engine import Store
 from app.store.models import VersionState
 from app.validations.outcomes import ValidationState
+from graders.limits import PACKAGE_BYTES
 from graders.validation import Severity
 
 router = APIRouter(prefix="/instructor")
@@ -137,6 +138,7 @@ def show_version(
         errors=[finding for finding in findings if finding.severity is Severity.ERROR],
         warnings=[finding for finding in findings if finding.severity is Severity.WARNING],
         titles={category.name: category.title.text(page.locale) for category in manifest.categories},
+        waiting=waiting,
         no_worker=waiting and resources.dispatcher.choose_queue(session) is None,
         actions=_actions(view) if versions.may_change(reader, view.version.drill) else [],
         events=f"{VersionLinks.of(slug, number).events}?after={view.last_event}" if view.running else None,
@@ -152,7 +154,13 @@ def preview(
     package = drills.package_of(session, version)
     drill = DrillOut.in_full(version, drills.manifest_of(version), package, resources.settings.limits)
     return page.render(
-        "drill.html", drill=drill, source=drill.starter, origin=None, error=None, preview=_address(slug, number)
+        "drill.html",
+        drill=drill,
+        source=drill.starter,
+        origin=None,
+        error=None,
+        preview=_address(slug, number),
+        per_hour=resources.settings.submissions_per_hour,
     )
 
 
@@ -191,6 +199,7 @@ def _list(page: Page, found: list[ListedVersion], problem: Problem | None = None
         own=[view for view in found if page.reader is not None and view.owner == page.reader.name],
         others=[view for view in found if page.reader is None or view.owner != page.reader.name],
         titles={view.slug: drills.manifest_of(view.version).title.text(page.locale) for view in found},
+        package_bytes=PACKAGE_BYTES,
         problem=problem.type.slug if problem else None,
         findings=[FindingOut.model_validate(finding) for finding in findings],
     )

@@ -1,7 +1,7 @@
 """Statements: Markdown without raw HTML, as HTML that fits into a page.
 
-The page has the one ``h1``, so a statement's own title is left out and its other headings start at ``h2``. TeX
-stays as its source in elements of class ``math``. There are no inline styles, which the pages' policy forbids.
+The page has the one ``h1``, so a statement's own title is left out and its other headings start at ``h2``. Formulas
+stand in elements of class ``math``. There are no inline styles, which the pages' policy forbids.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from app.pages.formula import formula_html
 
 _HEADING_TOKENS = 3  # open, text, close
 
@@ -30,7 +32,13 @@ def statement_html(text: str) -> Markup:
 @cache
 def _markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    dollarmath_plugin(markdown, allow_labels=False, allow_space=False, allow_digits=False)
+    dollarmath_plugin(
+        markdown,
+        allow_labels=False,
+        allow_space=False,
+        allow_digits=False,
+        renderer=lambda tex, options: formula_html(tex, block=options["display_mode"]),
+    )
     markdown.add_render_rule("table_open", lambda *_: '<div class="scroll"><table>\n')
     markdown.add_render_rule("table_close", lambda *_: "</table></div>\n")
     return markdown

@@ -17,11 +17,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.problems import MEDIA_TYPE
 from app.errors import PROBLEMS
-from app.pages.addresses import see_other
+from app.pages.addresses import form_place, see_other
 from app.pages.language import locale_of
 from app.pages.rendering import Page, SignInNeeded
 from app.pages.texts import problem_texts
 
+_NOTHING_THERE = {"forbidden", "method-not-allowed", "not-found", "unknown-drill", "unknown-version"}
 _OF_THE_BODY = {"content-type", "content-length"}
 
 
@@ -75,12 +76,11 @@ def problem_page(request: Request, status: int, headers: Mapping[str, str], body
     problem: dict[str, Any] = json.loads(body)
     slug = problem["type"].rpartition("/")[2]
     page = Page(request, locale_of(request), getattr(request.state, "reader", None))
-    title, help_ = PROBLEMS[slug].title, PROBLEMS[slug].help
-    detail = problem["detail"] if problem["detail"] != help_ else None
-    if page.locale == "zh":
-        title, help_ = problem_texts()[f"{slug}.title"], problem_texts()[f"{slug}.help"]
+    detail = problem["detail"] if problem["detail"] != PROBLEMS[slug].help else None
+    title, help_ = (problem_texts(page.locale)[f"{slug}.{part}"] for part in ("title", "help"))
     kept = {name: value for name, value in headers.items() if name.lower() not in _OF_THE_BODY}
-    return page.render("problem.html", status=status, headers=kept, title=title, detail=detail, help=help_)
+    back = None if slug in _NOTHING_THERE else form_place(request)
+    return page.render("problem.html", status=status, headers=kept, title=title, detail=detail, help=help_, back=back)
 
 
 def _is_problem(headers: Headers) -> bool:

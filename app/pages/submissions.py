@@ -10,6 +10,7 @@ from fastapi import APIRouter, BackgroundTasks, Query, Response
 
 from app.api.dependencies import AppResources, Reading
 from app.drills import service as drills
+from app.drills.case_counts import known_cases
 from app.errors import Problem
 from app.pages.addresses import see_other
 from app.pages.rendering import AnyPage, Reader
@@ -74,6 +75,7 @@ def show_submission(
         first_failure=_first_failure(view.cases),
         plot=speed_plot(report.performance.shapes) if report else None,
         lines=annotated_lines(view.submission.source, report.annotations if report else []),
+        total=None if view.state.final or not view.cases else known_cases(session, view.grading.version),
         no_worker=waiting and resources.dispatcher.choose_queue(session) is None,
         earlier=comparison.earlier(session, view.submission) if report else None,
         events=None if view.state.final else f"{Links.of(submission_id).events}?after={view.last_event}",

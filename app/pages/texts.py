@@ -42,9 +42,9 @@ def page_texts() -> Catalogue:
 
 
 @cache
-def problem_texts() -> dict[str, str]:
-    """The problems of ``app.errors`` in Chinese: ``<slug>.title`` and ``<slug>.help``."""
-    return flatten(_read("problems.zh.toml"))
+def problem_texts(locale: str) -> dict[str, str]:
+    """The problems of ``app.errors`` as people are told of them: ``<slug>.title`` and ``<slug>.help``."""
+    return flatten(_read(f"problems.{locale}.toml"))
 
 
 def _read(name: str) -> str:

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
 from app.store.models import DrillVersion
+from graders.limits import PACKAGE_BYTES
 from graders.package import Package
 from graders.validation import Finding, FindingCode
 from tests.browser.conftest import Service, Visit
@@ -65,6 +66,12 @@ def watch_and_publish(page: Page, service: Service, slug: str) -> None:
 
 def test_a_drill_is_uploaded_watched_and_published(visit: Visit, service: Service, tmp_path: Path) -> None:
     sign_in(visit.page, service)
+    with (tmp_path / "large.zip").open("wb") as file:
+        file.truncate(PACKAGE_BYTES + 1)
+    visit.page.get_by_label("Zip of the drill").set_input_files(tmp_path / "large.zip")
+    expect(visit.page.get_by_text("nothing was stored: it is too large")).to_be_visible()
+    visit.page.get_by_role("button", name="Upload and validate").click()
+    expect(visit.page).to_have_url(re.compile("/instructor$"))
     upload(visit.page, toy_upload("watched"), tmp_path)
     watch_and_publish(visit.page, service, "watched")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from graders.report import Cause
+from app.access.cookie import COOKIE
+from graders.report import Annotation, Cause, Severity
 from graders.verdict import CaseStatus, State, Verdict
 from tests import builders
 from tests.browser.conftest import Service, Visit
@@ -15,6 +17,7 @@ from tests.browser.conftest import Service, Visit
 pytestmark = pytest.mark.browser
 
 SOURCE = "def toy(x, out):\n    print('<script>alert(1)</script>')\n"
+NOTE = Annotation(key="annotation.kernel", params={"message": "m"}, line=2, severity=Severity.WARNING)
 CAUSE = Cause(key="case.wrong", params={"count": 3, "total": 8}, hint_key="hint.masks")
 
 
@@ -48,7 +51,7 @@ def watch_to_the_end(page: Page, service: Service, submission_id: str) -> None:
     for number, case in enumerate((passed, failed), 1):
         grading.case(case)
         expect(page.locator("table.cases tbody")).to_have_count(number)
-    grading.finish(builders.report([passed, failed], verdict=Verdict.WRONG_ANSWER))
+    grading.finish(builders.report([passed, failed], verdict=Verdict.WRONG_ANSWER, annotations=[NOTE]))
     expect(verdict).to_contain_text("Wrong answer")
     expect(page.get_by_text("Check the mask and the value of masked elements")).to_be_visible()
     expect(page.get_by_text("<script>alert(1)</script>")).to_be_visible()
@@ -65,6 +68,24 @@ def test_progress_comes_by_itself(visit: Visit, service: Service) -> None:
     expect(visit.page.get_by_role("status")).to_have_text("Wrong answer")
     visit.page.reload()
     expect(visit.page.get_by_role("heading", level=1)).to_contain_text("Wrong answer")
+    visit.page.get_by_role("link", name="Change the code and submit again").click()
+    visit.page.get_by_role("link", name="line 2").click()
+    expect(visit.page.get_by_label("Your code")).to_be_focused()
+    assert visit.page.evaluate("getSelection().toString()") == SOURCE.split("\n")[1]
+
+
+def test_the_place_in_the_queue_moves_by_itself(visit: Visit, service: Service) -> None:
+    page = visit.page
+    page.clock.install()
+    sign_in(page, service)
+    first = submit(page)
+    page.goto("/drills/toy")
+    submit(page)
+    place = page.get_by_text(re.compile(r"^Number \d+ in the queue$"))
+    before = int(place.inner_text().split()[1])
+    service.worker.take(first)
+    page.clock.run_for(6_000)
+    expect(place).to_have_text(f"Number {before - 1} in the queue")
 
 
 def test_all_of_it_works_without_javascript(visit_without_script: Visit, service: Service) -> None:
@@ -114,6 +135,61 @@ def test_the_keyboard_reaches_the_form_and_leaves_it(visit: Visit, service: Serv
     expect(button).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/submissions/"))
+
+
+def test_what_was_typed_outlives_leaving_and_the_session(visit: Visit, service: Service) -> None:
+    page = visit.page
+    sign_in(page, service)
+    source, restored = page.get_by_label("Your code"), page.get_by_text("What you had typed here was restored.")
+    starter = source.input_value()
+    expect(restored).to_be_hidden()
+    source.fill(SOURCE)
+    page.get_by_role("link", name="Submissions for this drill").click()
+    page.go_back()
+    expect(source).to_have_value(SOURCE)
+    page.goto("/drills/toy")
+    expect(source).to_have_value(SOURCE)
+    expect(restored).to_be_visible()
+    page.get_by_role("button", name="Start from the starter again").click()
+    expect(source).to_have_value(starter)
+    page.keyboard.press("Control+z")
+    expect(source).to_have_value(SOURCE)
+    page.get_by_role("button", name="中文").click()
+    expect(page.get_by_label("你的代码")).to_have_value(SOURCE)
+    page.get_by_role("button", name="English").click()
+    page.context.clear_cookies(name=COOKIE)
+    page.get_by_role("button", name="Submit").click()
+    page.get_by_label("Token").fill(service.token)
+    page.get_by_role("button", name="Sign in").click()
+    expect(source).to_have_value(SOURCE)
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Waiting for a worker")
+    page.goto("/drills/toy")
+    expect(source).to_have_value(starter)
+    expect(restored).to_be_hidden()
+
+
+def test_after_back_it_is_the_text_that_is_sent(visit: Visit, service: Service, tmp_path: Path) -> None:
+    page = visit.page
+    sign_in(page, service)
+    (tmp_path / "kernel.py").write_text("x = 'of the file'\n")
+    page.get_by_label("Or a Python file").set_input_files(tmp_path / "kernel.py")
+    submission_id = submit(page)
+    expect(page.get_by_text("of the file")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_label("Your code")).to_have_value(SOURCE)
+    page.get_by_role("button", name="Submit").click()
+    expect(page).not_to_have_url(re.compile(f"/drills/|{submission_id}"))
+    expect(page.get_by_text("<script>alert(1)</script>")).to_be_visible()
+    page.goto("/drills/toy")
+    page.get_by_label("Your code").fill("x = 'a draft'")
+    page.goto(f"/drills/toy?from={submission_id}")
+    expect(page.get_by_text("Start from that submission's code again")).to_be_hidden()
+    expect(page.get_by_label("Your code")).to_have_value("x = 'of the file'\n")
+    page.get_by_label("Your code").fill("x = 'mended'")
+    page.reload()
+    expect(page.get_by_label("Your code")).to_have_value("x = 'mended'")
+    expect(page.get_by_text("Start from that submission's code again")).to_be_visible()
 
 
 def test_the_language_is_switched(visit: Visit, service: Service) -> None:

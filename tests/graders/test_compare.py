@@ -41,6 +41,24 @@ def test_an_empty_output_has_no_mismatch():
         assert compare(torch.empty(shape), torch.empty(shape, dtype=torch.float64), POLICY) is None
 
 
+def test_the_error_that_the_first_wrong_element_may_have_is_told():
+    found = wrong(lambda got: got[2, 7].fill_(0.25))
+    assert found.first is not None
+    assert found.first.allowed == pytest.approx(2e-5 * float(right()[2, 7]))
+    sixteen = compare(torch.tensor([[1.0, 1.25]], dtype=torch.float16), torch.ones(1, 2, dtype=torch.float64), POLICY)
+    assert sixteen is not None
+    assert sixteen.first is not None
+    assert sixteen.first.allowed == pytest.approx(2e-5 + 2.0**-11)
+
+
+@pytest.mark.parametrize("value", [NAN, INF])
+def test_an_element_that_must_be_exactly_that_may_have_no_error(value: float):
+    expected = torch.full((1, 2), value, dtype=torch.float64)
+    found = wrong(lambda got: got.fill_(1.0), expected)
+    assert found.first is not None
+    assert found.first.allowed is None
+
+
 def test_the_first_wrong_element_is_named_with_both_values():
     def change(y: torch.Tensor) -> None:
         y[2, 7], y[4, 1] = 0.25, 0.5

@@ -122,7 +122,13 @@ def test_the_name_of_an_exception_of_its_own_is_withheld():
 def test_what_a_test_says_of_compiling_is_withheld(name: str):
     said = Cause(key=f"compile.{name}", params={"name": "x", "got": "x", "expected": "x", "message": "x", "line": 7})
     shown = visible_case(failed(Visibility.HINTED, said), staff=False)
-    assert shown.cause == Cause(key="case.withheld.compile", params={"line": 7})
+    assert shown.cause == Cause(key="case.withheld.compile", params={"line": 7}, hint_key="hint.compiler")
+
+
+def test_a_hint_does_not_tell_what_the_sentence_withholds():
+    said = Cause(key="compile.signature", hint_key="hint.signature")
+    shown = visible_case(failed(Visibility.HINTED, said), staff=False)
+    assert shown.cause == Cause(key="case.withheld.compile", hint_key="hint.compiler")
 
 
 @pytest.mark.parametrize(
@@ -142,6 +148,15 @@ def test_a_marker_names_known_exceptions_alone(params: dict[str, Param], key: st
     assert (shown.key, shown.column, shown.end_line) == (key, None, None)
     assert shown.params.get("exception") in (None, "ValueError")
     assert visible_report(report, staff=True).annotations == [marker]
+
+
+def test_markers_that_read_alike_are_told_once():
+    params = {"exception": "Saw3f800000", "line": 7}
+    marker = Annotation(key="annotation.exception", params=params, line=7, severity=Severity.ERROR)
+    other = marker.model_copy(update={"params": params | {"exception": "Saw3f000000"}})
+    report = report_of(failed(Visibility.HINTED)).model_copy(update={"annotations": [marker, other]})
+    assert len(visible_report(report, staff=False).annotations) == 1
+    assert len(visible_report(report, staff=True).annotations) == 2
 
 
 def test_what_ends_a_submission_that_has_met_hidden_tests_is_told_as_of_a_hinted_test():
@@ -165,7 +180,8 @@ def test_a_hint_survives_what_is_withheld():
 
 
 def test_a_hidden_case_shows_only_that_it_failed():
-    shown = visible_case(failed(Visibility.HIDDEN), staff=False)
+    cause = RAISED.model_copy(update={"hint_key": "hint.masks"})
+    shown = visible_case(failed(Visibility.HIDDEN, cause), staff=False)
     assert shown.cause == Cause(key="case.hidden.wrong_answer")
     assert shown.name == "huge_1"
     assert (shown.mismatch, shown.misconception, shown.stdout, shown.duration_ms) == (None, None, None, None)

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from app.access.principals import Role
 from app.store.models import DrillVersion
 from graders.validation import Finding, FindingCode, ReferenceTiming
+from tests import builders
 from tests.api.conftest import resources_of
 from tests.pages.conftest import Site
 from tests.pages.document import text_of
@@ -60,15 +61,23 @@ def test_from_the_form_to_the_students_list(ines: Site) -> None:
     assert "Being validated" in text_of(page.one("h1"))
     assert "No worker is there" in page.text
     assert page.all("button[@id='publish']") == []
+    assert ines.worker
+    page = ines.get(VERSION)
+    assert "Waiting for a worker" in page.text
+    assert page.one("main").get("data-queued") is not None
     played(ines).finish(validation_report())
     page = ines.get(VERSION)
     assert "Valid" in text_of(page.one("h1"))
+    assert "Everything is as it should be." in page.text
     assert not offered(ines)
     assert ines.send(f"{VERSION}/publish").headers["Location"] == VERSION
     page = ines.get(VERSION)
     assert "Published" in text_of(page.one("h1"))
     assert "Students get this version now." in page.text
     assert offered(ines)
+    submission_id = ines.submit(drill="copy")
+    ines.worker.take(submission_id).case(builders.passed_case(1))
+    assert "Tests done so far: 1 of 2" in ines.get(f"/submissions/{submission_id}").text, "as its validation counted"
     ines.send(f"{VERSION}/retire")
     assert "Retired" in text_of(ines.get(VERSION).one("h1"))
     assert not offered(ines)
@@ -118,6 +127,8 @@ def test_somebody_elses_slug_is_refused_on_the_page(sign_in: SignIn) -> None:
 def test_progress_is_shown_as_it_comes_with_and_without_javascript(ines: Site) -> None:
     upload(ines)
     validation = played(ines)
+    assert ines.worker
+    assert "Waiting for a worker" not in ines.get(VERSION).text
     validation.stage("code")
     assert "Trying the drill's tests and oracle" in ines.get(VERSION).text
     validation.stage("submissions")
@@ -167,6 +178,17 @@ def test_the_report_names_errors_and_warnings_with_what_to_do(ines: Site) -> Non
     chinese = ines.get(VERSION, headers={"Accept-Language": "zh"})
     assert "无效" in text_of(chinese.one("h1"))
     assert "catches nothing" not in chinese.text
+
+
+def test_a_valid_version_with_warnings_does_not_say_that_all_is_well(ines: Site) -> None:
+    upload(ines)
+    alone = Finding.of(FindingCode.CASES_NOT_JUDGED, count=1, cases="edges/huge")
+    played(ines).finish(validation_report(NOTHING, alone))
+    page = ines.get(VERSION)
+    assert "Valid" in text_of(page.one("h1"))
+    assert "It can be published, but there are warnings" in page.text
+    assert "Everything is as it should be" not in page.text
+    assert "Tests that could not be judged on this machine: 1 (edges/huge)." in page.text
 
 
 def test_each_test_says_what_it_is_worth_and_what_it_catches(ines: Site) -> None:

@@ -12,7 +12,7 @@ from app.pages.environment import environment
 from app.pages.instructor import REFUSED
 from app.pages.texts import page_texts, problem_texts
 from app.store.models import VersionState
-from graders.catalogue import LOCALES
+from graders.catalogue import LOCALES, judge_catalogue
 from graders.verdict import CaseStatus, State, Verdict, Visibility
 from tests.pages.conftest import Site
 from tests.pages.document import text_of
@@ -79,8 +79,21 @@ def test_every_word_for_a_value_is_there() -> None:
             assert {f"{topic}.{value}" for value in kind} <= page_texts().keys(locale)
 
 
-def test_every_problem_has_its_chinese_page() -> None:
-    assert problem_texts().keys() == {f"{slug}.{part}" for slug in PROBLEMS for part in ("title", "help")}
+def test_every_problem_is_told_to_people_in_both_languages() -> None:
+    for locale in LOCALES:
+        texts = problem_texts(locale)
+        assert texts.keys() == {f"{slug}.{part}" for slug in PROBLEMS for part in ("title", "help")}
+        for slug, said in texts.items():
+            for word in ("GET ", "POST ", "/api/", "'errors'", "'findings'", "'detail'", "header", "Retry-After"):
+                assert word not in said, f"{slug} speaks to programs"
+
+
+def test_one_thing_has_one_name() -> None:
+    """A verdict is called the same by the pages and by the judge's own sentences."""
+    for locale in LOCALES:
+        for verdict in Verdict:
+            name = judge_catalogue().render(f"verdict_name.{verdict}", {}, locale)
+            assert page_texts().render(f"verdict.{verdict}", {}, locale) == name
 
 
 def test_every_template_can_be_read() -> None:

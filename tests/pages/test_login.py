@@ -39,6 +39,7 @@ def test_a_token_signs_a_browser_in_and_leads_on(server: TestClient, sign_up: Ca
     answer = site.send("/login", data={"token": f" {token}\n", "next": "/submissions?drill=toy"})
     assert (answer.status_code, answer.headers["Location"]) == (303, "/submissions?drill=toy")
     assert {"httponly", "samesite=lax"} <= set(answer.headers["Set-Cookie"].lower().split("; "))
+    assert "An administrator can make you one." in form.text
     header = text_of(site.get("/submissions").one("header"))
     assert "<i>ada</i> student" in header
     assert token not in answer.headers["Set-Cookie"]

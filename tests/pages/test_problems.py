@@ -20,6 +20,14 @@ def test_what_is_not_there_is_a_page_for_a_browser(site: Site) -> None:
     assert json.json()["detail"] in page.text
 
 
+def test_a_problem_with_a_form_leads_back_to_it(site: Site) -> None:
+    page = site.post("/instructor/upload", 413, data={"file": "x" * (9 << 20)})
+    assert page.by_id("back").get("href") == "/instructor#upload"
+    site.get("/instructor").by_id("upload")
+    for path, status in (("/drills/nope/submit", 404), ("/nope", 404), ("/nope/nope", 404)):
+        assert not site.post(path, status, data={"source": "x"}).all("*[@id='back']"), path
+
+
 def test_rest_stays_json_whatever_a_client_accepts(site: Site) -> None:
     for path in ("/api/v1/nope", "/api/v1/drills/nope"):
         answer = site.client.get(path, headers=BROWSER)
@@ -58,6 +66,13 @@ def test_problems_speak_chinese_with_the_original_beside(site: Site) -> None:
     page = site.get("/drills/nope", 404, headers={"Accept-Language": "zh"})
     assert text_of(page.one("h1")) == "没有这个练习"
     assert "There is no published drill 'nope'." in page.text
+
+
+def test_problems_speak_to_people(site: Site) -> None:
+    assert "The list of drills has all that are published." in site.get("/drills/nope", 404).text
+    page = site.get("/submissions?limit=0", 422)
+    assert "not as it has to be" in page.text
+    assert "'errors'" not in page.text
 
 
 def test_what_is_asked_wrongly_is_escaped(site: Site) -> None:

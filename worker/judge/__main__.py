@@ -1,4 +1,6 @@
-"""``python -m worker.judge CHANNEL_FD LANE LEDGER_FD``: take jobs from the supervisor until it hangs up."""
+"""``python -m worker.judge CHANNEL_FD LANE LEDGER_FD [WARM_UP_FD]``: take jobs from the supervisor until it hangs up.
+
+``WARM_UP_FD`` keeps other gradings' measurements away until it is warm."""
 
 from __future__ import annotations
 
@@ -24,15 +26,18 @@ from worker.judge.timing.baselines import Baselines
 from worker.judge.timing.calibration import calibrate
 from worker.judge.timing.measure import Instruments
 from worker.protocol.channel import JUDGE_FRAME_BYTES, Channel, PeerGone, from_descriptor
+from worker.protocol.warming import end_warm_up
 
 
 def main(arguments: list[str]) -> None:
     torch.set_num_threads(1)
-    channel = from_descriptor(int(arguments[0]), JUDGE_FRAME_BYTES, max_descriptors=2)
+    channel_fd, lane, ledger_fd, *warm_up = arguments
+    channel = from_descriptor(int(channel_fd), JUDGE_FRAME_BYTES, max_descriptors=2)
     packages = Packages(Path(os.environ["TMPDIR"]) / "packages")
-    device = device_of(Lane(arguments[1]))
+    device = device_of(Lane(lane))
     device.require_health()
-    share = DeviceShare(DeviceLedger(int(arguments[2])), device.torch)
+    share = DeviceShare(DeviceLedger(int(ledger_fd)), device.torch)
+    end_warm_up(warm_up)
     channel.send({"type": "ready"})
     with contextlib.suppress(PeerGone):
         while True:

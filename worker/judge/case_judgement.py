@@ -9,8 +9,10 @@ import torch
 
 from graders.compare import compare
 from graders.drill import Drill
+from graders.hints import RETURNED_INSTEAD
 from graders.memory import Call
 from graders.report import Cause, Mismatch
+from graders.tolerance import Policy
 from graders.verdict import Verdict
 from worker.judge.messages import Returned
 from worker.judge.placement import Collected
@@ -29,8 +31,8 @@ class Judgement:
 def judge_call(drill: Drill, call: Call, collected: Collected, returned: Returned, *, guards_inputs: bool) -> Judgement:
     """Check a call that came back. The oracle runs here, after the runner has delivered: there was nothing to steal."""
     expected = drill.oracle(*(operand.values for operand in call.inputs))
-    pairs = zip(collected.outs, expected, strict=True)
-    mismatch = next((found for got, right in pairs if (found := compare(got, right, drill.policy))), None)
+    outputs = zip(collected.outs, expected, collected.unwritten, strict=True)
+    mismatch = next((found for output in outputs if (found := _mismatch(*output, drill.policy))), None)
     forbidden = sorted(set(returned.operations) - set(drill.manifest.operations.allowed))
     if forbidden:
         return Judgement(Verdict.POLICY_VIOLATION, of_operation(forbidden[0]), mismatch, expected)
@@ -40,6 +42,28 @@ def judge_call(drill: Drill, call: Call, collected: Collected, returned: Returne
     if returned.launches == 0 and any(out.numel() for out in collected.outs):
         return Judgement(Verdict.POLICY_VIOLATION, Cause(key="policy.no_kernel"), None, expected)
     return Judgement(Verdict.ACCEPTED, None, None, expected)
+
+
+_OF_UNWRITTEN = {
+    "pattern.nan_rows": "pattern.rows",
+    "pattern.nan_tail_columns": "pattern.tail_columns",
+    "pattern.all_nan": None,
+    "pattern.nan_elements": None,
+}
+"""The NaN that is found where nothing was written is the judge's own: of a pattern of it only the place is told."""
+
+
+def _mismatch(got: torch.Tensor, expected: torch.Tensor, unwritten: torch.Tensor, policy: Policy) -> Mismatch | None:
+    """How an output is wrong, as far as it was written."""
+    if unwritten.all():
+        return None
+    found = compare(got, expected, policy)
+    if found is None or not unwritten.any():
+        return found
+    told: dict[str, object] = {"pattern": _OF_UNWRITTEN.get(found.pattern or "", found.pattern)}
+    if found.first is not None and unwritten[tuple(found.first.index)]:
+        told["first"] = None
+    return found.model_copy(update=told)
 
 
 def of_operation(name: str) -> Cause:
@@ -64,7 +88,7 @@ def _fact(collected: Collected, returned: Returned, mismatch: Mismatch | None) -
     if missing:
         first = next(mask.nonzero()[0].tolist() for mask in collected.unwritten if mask.any())
         key = "case.not_written" if missing == total else "case.partly_written"
-        hint = "hint.returned_instead" if returned.returned and missing == total else None
+        hint = RETURNED_INSTEAD if returned.returned and missing == total else None
         return Cause(key=key, params={"count": missing, "total": total, "first": str(first)}, hint_key=hint)
     if mismatch is not None:
         return Cause(key="case.wrong", params={"count": mismatch.count, "total": mismatch.total})

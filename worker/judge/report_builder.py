@@ -13,6 +13,7 @@ import triton
 
 from graders.cases import Case
 from graders.drill import Drill
+from graders.hints import hinted
 from graders.report import (
     Annotation,
     CaseResult,
@@ -35,6 +36,9 @@ from worker.judge.device import Device
 from worker.judge.outcome import Stopped
 
 _ERROR_VERDICTS = {Verdict.RUNTIME_ERROR, Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT}
+
+_BARE = "annotation.exception"
+"""A marker of the exception's type and the line, and nothing more."""
 
 
 class ReportBuilder:
@@ -90,7 +94,7 @@ class ReportBuilder:
             points=max_points if passed else 0,
             max_points=max_points,
             duration_ms=finding.duration_ms,
-            cause=finding.cause,
+            cause=hinted(finding.cause, finding.mismatch),
             mismatch=finding.mismatch,
             stdout=finding.stdout,
         )
@@ -113,7 +117,7 @@ class ReportBuilder:
         """The report of a submission that could not be tested, or not to the end."""
         annotation = stopped.annotation()
         if annotation is not None:
-            self._annotations.append(_type_and_line(annotation) if self.withheld else annotation)
+            self._mark(_type_and_line(annotation) if self.withheld else annotation)
         return self._report(stopped.verdict, cause=stopped, diagnoses=[], void=True)
 
     def failed_while_measured(self, stopped: Stopped) -> Report:
@@ -122,11 +126,8 @@ class ReportBuilder:
 
     def finished(self, diagnoses: list[Diagnosis]) -> Report:
         """The report when every case has its result."""
-        named = {ordinal: item.misconception for item in reversed(diagnoses) for ordinal in item.cases}
-        self.cases = [
-            case.model_copy(update={"misconception": named[case.ordinal]}) if case.ordinal in named else case
-            for case in self.cases
-        ]
+        named = {ordinal: item for item in reversed(diagnoses) for ordinal in item.cases}
+        self.cases = [_diagnosed(case, named[case.ordinal]) if case.ordinal in named else case for case in self.cases]
         for item in diagnoses:
             for line in item.lines:
                 key = "annotation.misconception"
@@ -136,13 +137,18 @@ class ReportBuilder:
         return self._report(verdict, cause=None, diagnoses=diagnoses)
 
     def _annotate(self, annotation: Annotation, case: Case) -> None:
-        """One marker a line: whole for public cases, type and line for hinted ones, none for hidden ones."""
+        """Whole for public cases, type and line for hinted ones, none for hidden ones."""
         visibility = self._drill.manifest.category(case.category).visibility
         if visibility is Visibility.HIDDEN:
             return
-        if any(known.line == annotation.line and known.key == annotation.key for known in self._annotations):
-            return
-        self._annotations.append(annotation if visibility is Visibility.PUBLIC else _type_and_line(annotation))
+        self._mark(annotation if visibility is Visibility.PUBLIC else _type_and_line(annotation))
+
+    def _mark(self, annotation: Annotation) -> None:
+        """Keep a marker, unless there is one already that says the same of its line, or more."""
+        bare = _type_and_line(annotation)
+        alike = [known for known in self._annotations if _type_and_line(known) == bare]
+        if not any(annotation.key in (known.key, _BARE) for known in alike):
+            self._annotations.append(annotation)
 
     def _report(
         self, verdict: Verdict, cause: Stopped | None, diagnoses: list[Diagnosis], *, void: bool = False
@@ -173,9 +179,9 @@ class ReportBuilder:
                 finished_at=finished_at,
                 phases_ms=self._phases,
             ),
-            cause=cause.cause if cause else None,
+            cause=hinted(cause.cause) if cause else None,
             withheld=self.withheld,
-            notices=self._notices(),
+            notices=self._notices(verdict),
             annotations=self._annotations,
             expected_cases=len(self._drill.cases),
             cases=self.cases,
@@ -203,28 +209,32 @@ class ReportBuilder:
             worker=self._job.worker,
         )
 
-    def _notices(self) -> list[Message]:
+    def _notices(self, verdict: Verdict) -> list[Message]:
         notices = [] if self._job.lane is Lane.GPU else [Message(key="notice.interpreter")]
-        if self._drill.manifest.performance_points and self._device.lane is not Lane.GPU:
-            points = self._drill.manifest.performance_points
+        points = self._drill.manifest.performance_points
+        if verdict is Verdict.ACCEPTED and points and self._device.lane is not Lane.GPU:
             notices.append(Message(key="notice.pending_points", params={"points": points}))
         if self._job.sandbox == UNSANDBOXED:
             notices.append(Message(key="notice.unsandboxed"))
         return notices
 
     def _not_measured(self, verdict: Verdict) -> Performance:
-        if self._device.lane is Lane.GPU:
-            key = "performance.not_accepted" if verdict is not Verdict.ACCEPTED else "performance.no_shapes"
-            points = self._drill.manifest.performance_points
-            return Performance(status=PerformanceStatus.NOT_REACHED, reason=Message(key=key), max_points=points)
-        return Performance(
-            status=PerformanceStatus.NOT_MEASURED,
-            reason=Message(key="performance.no_gpu"),
-            pending_points=self._drill.manifest.performance_points,
-        )
+        points, on_gpu = self._drill.manifest.performance_points, self._device.lane is Lane.GPU
+        if verdict is Verdict.ACCEPTED and not on_gpu:
+            reason = Message(key="performance.no_gpu")
+            return Performance(status=PerformanceStatus.NOT_MEASURED, reason=reason, pending_points=points)
+        key = "performance.not_accepted" if verdict is not Verdict.ACCEPTED else "performance.no_shapes"
+        status = PerformanceStatus.NOT_REACHED
+        return Performance(status=status, reason=Message(key=key), max_points=points if on_gpu else 0)
+
+
+def _diagnosed(case: CaseResult, diagnosis: Diagnosis) -> CaseResult:
+    """The case with the mistake that explains it, whose hint knows more than the pattern's."""
+    cause = case.cause and case.cause.model_copy(update={"hint_key": diagnosis.hint_key})
+    return case.model_copy(update={"misconception": diagnosis.misconception, "cause": cause})
 
 
 def _type_and_line(annotation: Annotation) -> Annotation:
     """A marker without its text, which could carry what the submission has seen."""
     params = {name: value for name, value in annotation.params.items() if name in ("exception", "line")}
-    return annotation.model_copy(update={"key": "annotation.exception", "params": params})
+    return annotation.model_copy(update={"key": _BARE, "params": params})

@@ -67,7 +67,7 @@ class DeviceLock:
     def _acquire(self, waiting: Callable[[], None]) -> int:
         told = False
         while True:
-            descriptor = _open(self.path)
+            descriptor = open_lock_file(self.path)
             try:
                 while not _locked(descriptor):
                     if not told:
@@ -75,7 +75,7 @@ class DeviceLock:
                         told = True
                     waiting()
                     time.sleep(POLL_S)
-                if _is_at(descriptor, self.path):
+                if is_at(descriptor, self.path):
                     return descriptor
             except BaseException:
                 os.close(descriptor)
@@ -104,10 +104,11 @@ def shared_folder() -> Path:
     return Path(tempfile.gettempdir())
 
 
-def _open(path: Path) -> int:
+def open_lock_file(path: Path) -> int:
     """The lock file, made where it is missing, and never what somebody else has put in its place.
 
     It is opened without ``O_CREAT`` first: in a sticky folder the kernel refuses that for another user's file.
+    Raises LockUnavailable.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     while True:
@@ -143,7 +144,7 @@ def _locked(descriptor: int) -> bool:
     return True
 
 
-def _is_at(descriptor: int, path: Path) -> bool:
+def is_at(descriptor: int, path: Path) -> bool:
     """Whether the open file is still the one at ``path``."""
     ours = os.fstat(descriptor)
     try:

@@ -14,6 +14,7 @@ from worker.sandbox.devices import gpu_nodes
 from worker.sandbox.process import SandboxedProcess
 from worker.sandbox.tiers import Sandbox
 from worker.sandbox.walls import Walls
+from worker.supervisor.warm_ups import WarmUp
 
 START_WAIT_S = 60.0
 _ROOT = Path(__file__).resolve().parents[2]
@@ -24,10 +25,12 @@ _SCRATCH_MIB = 2048
 class JudgeProcess:
     """A warm judge. It sees no network, no data directory and none of our environment.
 
-    ``ledger`` has what it holds on the device.
+    ``ledger`` has what it holds on the device. ``warm_up`` keeps measurements away until it is warm: one that is begun
+    and ended under the device lock needs none.
     """
 
-    def __init__(self, lane: Lane, *, sandbox: Sandbox, log: int | None = None) -> None:
+    def __init__(self, lane: Lane, *, sandbox: Sandbox, log: int | None = None, warm_up: WarmUp | None = None) -> None:
+        warm_up = warm_up or WarmUp()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self.ledger = DeviceLedger()
         walls = Walls(
@@ -38,8 +41,9 @@ class JudgeProcess:
             limited=False,
         )
         try:
-            descriptors = (theirs.fileno(), self.ledger.descriptor)
-            program = ["worker.judge", str(descriptors[0]), lane.value, str(descriptors[1])]
+            channel, ledger = theirs.fileno(), self.ledger.descriptor
+            program = ["worker.judge", str(channel), lane.value, str(ledger), *warm_up.arguments]
+            descriptors = (channel, ledger, *warm_up.descriptors)
             self.process: SandboxedProcess = sandbox.start(walls, program, descriptors, output=log)
         finally:
             theirs.close()

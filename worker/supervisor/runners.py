@@ -16,6 +16,7 @@ from worker.sandbox.devices import gpu_nodes
 from worker.sandbox.process import SandboxedProcess
 from worker.sandbox.tiers import Sandbox
 from worker.sandbox.walls import Walls
+from worker.supervisor.warm_ups import NoWarmUps, WarmUp, WarmUps
 
 _WORKER = Path(__file__).resolve().parents[1]
 PROGRAMS = {
@@ -59,34 +60,49 @@ class Runner:
 
 
 class RunnerPool:
-    """Keeps ``standby`` runners of each kind warm, behind walls of ``limits``: for which drill is not known yet."""
+    """Keeps ``standby`` runners of each kind warm, behind walls of ``limits``: for which drill is not known yet. They
+    warm up when ``warm_ups`` lets them."""
 
-    def __init__(self, standby: dict[str, int], *, sandbox: Sandbox, limits: Limits) -> None:
+    def __init__(
+        self,
+        standby: dict[str, int],
+        *,
+        sandbox: Sandbox,
+        limits: Limits,
+        warm_ups: WarmUps | NoWarmUps | None = None,
+    ) -> None:
         self._wanted = standby
         self._sandbox = sandbox
         self._limits = limits
+        self._warm_ups = warm_ups or NoWarmUps()
         self._ids = itertools.count(1)
         self._standby: dict[str, list[Runner]] = {kind: [] for kind in standby}
 
     def fill(self) -> None:
-        """Start what is missing; returns at once, they warm up by themselves."""
+        """Start what is missing; returns at once, they warm up by themselves.
+
+        Nothing is started while somebody measures on the device. Raises LockUnavailable.
+        """
         for kind, wanted in self._wanted.items():
-            alive = []
-            for runner in self._standby[kind]:
-                if runner.process.returncode is None:
-                    alive.append(runner)
-                else:
-                    runner.discard()
-            self._standby[kind] = alive + [self._start(kind) for _ in range(wanted - len(alive))]
+            standby = self._standby[kind] = self._alive(kind)
+            for _ in range(wanted - len(standby)):
+                with self._warm_ups.begun() as warm_up:
+                    if warm_up is not None:
+                        standby.append(self._start(kind, warm_up))
 
     def take(self, kind: str) -> Runner:
-        """A runner, the one that has been warming up for longest; a fresh one when none stands by."""
+        """A runner, the one that has been warming up for longest; a fresh one when none stands by.
+
+        For a holder of the device lock: if somebody measures, it is the holder, who wants the runner all the same.
+        Raises LockUnavailable.
+        """
         while self._standby.get(kind):
             runner = self._standby[kind].pop(0)
             if runner.process.returncode is None:
                 return runner
             runner.discard()
-        return self._start(kind)
+        with self._warm_ups.begun() as warm_up:
+            return self._start(kind, warm_up or WarmUp())
 
     def settle(self, timeout_s: float) -> None:
         """Wait until every runner on standby has said that it is warm, or hung up: until then it uses the GPU."""
@@ -101,7 +117,17 @@ class RunnerPool:
             while runners:
                 runners.pop().discard()
 
-    def _start(self, kind: str) -> Runner:
+    def _alive(self, kind: str) -> list[Runner]:
+        """Those of a kind that stand by and have not ended."""
+        alive = []
+        for runner in self._standby[kind]:
+            if runner.process.returncode is None:
+                alive.append(runner)
+            else:
+                runner.discard()
+        return alive
+
+    def _start(self, kind: str, warm_up: WarmUp) -> Runner:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         read_end, write_end = os.pipe2(os.O_CLOEXEC)
         walls = Walls(
@@ -113,8 +139,8 @@ class RunnerPool:
             open_files=self._limits.open_files,
         )
         try:
-            program = ["worker.runner", str(theirs.fileno()), kind]
-            process = self._sandbox.start(walls, program, (theirs.fileno(),), output=write_end)
+            program = ["worker.runner", str(theirs.fileno()), kind, *warm_up.arguments]
+            process = self._sandbox.start(walls, program, (theirs.fileno(), *warm_up.descriptors), output=write_end)
         finally:
             theirs.close()
             os.close(write_end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from worker.supervisor.device_watch import DeviceWatch
 from worker.supervisor.judge_process import JudgeProcess
 from worker.supervisor.nvml import device_of_gpu
 from worker.supervisor.runners import Runner, RunnerPool
+from worker.supervisor.warm_ups import WarmUp, warm_ups_beside
 from worker.supervisor.watchdog import Watchdog
 
 _log = logging.getLogger(__name__)
@@ -25,7 +27,7 @@ _POLL_S = 0.25
 _EXIT_WAIT_S = 2.0
 """How long a process that ends by itself may take to give its memory back, a GPU's above all."""
 _SETTLE_S = 20.0
-"""How long a measurement, and a new judge's calibration, wait for runners that are still warming up."""
+"""How long a grading waits in all for what still warms up, before its measurement and a new judge's calibration."""
 _JUDGE_SLACK_S = 120.0
 """How long the judge may take beyond the grading's own limit before it is taken for hung."""
 
@@ -63,36 +65,48 @@ class Supervisor:
     def __init__(self, lane: Lane, standby: dict[str, int], *, sandbox: Sandbox, maximum: Limits | None = None) -> None:
         self.lane = lane
         self._sandbox = sandbox
-        limits = Limits.default(lane).overridden(LimitsOverride(), maximum)
-        self._pool = RunnerPool(standby, sandbox=sandbox, limits=limits)
         device = device_of_gpu() if lane is Lane.GPU else None
         self._watchdog = Watchdog(DeviceWatch(device, sum(standby.values())) if device is not None else None)
         self._lock = lock_for(lane, device)
+        self._warm_ups = warm_ups_beside(self._lock)
+        self._patience_s = _SETTLE_S
+        limits = Limits.default(lane).overridden(LimitsOverride(), maximum)
+        self._pool = RunnerPool(standby, sandbox=sandbox, limits=limits, warm_ups=self._warm_ups)
         self._active: dict[int, Runner] = {}
         self._judge: JudgeProcess | None = None
         self._cores = choose_cores()
 
     def warm_up(self) -> None:
-        """Start the judge and the standby runners; returns at once."""
-        self._pool.fill()
-        self._ensure_judge()
+        """Start the judge and the standby runners; returns at once. While another worker measures on the device
+        nothing is started: the next grading does it."""
+        self._fill()
+        with contextlib.suppress(LockUnavailable), self._warm_ups.begun() as warm_up:  # _fill has told why
+            if warm_up is not None:
+                self._ensure_judge(warm_up)
 
     def grade(self, job: Job, package: bytes, listener: Listener) -> Report:
         """Grade one submission, alone on the device. Raises Cancelled, or JudgeFailed when the judge crashed, hung or
         gave up."""
         try:
             with self._lock.held(lambda: _require_wanted(listener)):
-                return self._grade(job, package, listener)
+                try:
+                    return self._grade(job, package, listener)
+                finally:
+                    self._warm_ups.let_in()
+                    self._fill()
         except LockUnavailable as error:
             raise JudgeFailed(str(error)) from error
 
     def _grade(self, job: Job, package: bytes, listener: Listener) -> Report:
         deadline = time.monotonic() + job.limits.grading_s + _JUDGE_SLACK_S
+        self._patience_s = _SETTLE_S
         try:
-            judge = self._ensure_judge()
+            self._fill()  # while another worker measured nothing was started
+            with self._warm_ups.begun() as warm_up:
+                judge = self._ensure_judge(warm_up or WarmUp())
             judge.wait_ready()
             if self.lane is Lane.GPU and not judge.tried:
-                self._pool.settle(_SETTLE_S)  # it calibrates itself now
+                self._settle(listener)  # it calibrates itself now
             judge.send_job(job.model_dump(mode="json"), package)
             report = self._attend(judge, job, listener, deadline)
         except (PeerGone, ProtocolError, TimeoutError, ValueError) as error:
@@ -103,7 +117,6 @@ class Supervisor:
             raise
         finally:
             self._end_all()
-            self._pool.fill()
         return report
 
     def close(self) -> None:
@@ -143,7 +156,7 @@ class Supervisor:
                     self._active[int(message["id"])].process.resume()
                     judge.channel.send({"type": "runner_resumed"})
                 case "pin_runner":
-                    self._pin(judge, self._active[int(message["id"])])
+                    self._pin(judge, self._active[int(message["id"])], listener)
                 case other:
                     raise ProtocolError(f"the judge said {other!r}")
 
@@ -154,14 +167,23 @@ class Supervisor:
         judge.channel.send({"type": "runner", "id": runner.id}, (runner.socket, runner.output))
         runner.handed_over()
 
-    def _pin(self, judge: JudgeProcess, runner: Runner) -> None:
+    def _pin(self, judge: JudgeProcess, runner: Runner, listener: Listener) -> None:
         """Give a contestant its core, keep the judge and ourselves off it, and let no other runner be starting."""
-        self._pool.settle(_SETTLE_S)
+        self._settle(listener)
         if self._cores is not None:
             judge.process.pin(self._cores.others)
             pin(own_threads(), self._cores.others)
             runner.process.pin(self._cores.contestants)
         judge.channel.send({"type": "runner_pinned"})
+
+    def _settle(self, listener: Listener) -> None:
+        """Until the grading ends let nothing warm up on the device, of our pool or of anybody's: it would stand in the
+        times. What is still at it when our patience ends stays."""
+        deadline = time.monotonic() + self._patience_s
+        self._pool.settle(self._patience_s)
+        if not self._warm_ups.keep_out(deadline - time.monotonic(), lambda: _require_wanted(listener)):
+            _log.warning("going on to measure although a judge or a runner still warms up on this GPU")
+        self._patience_s = max(deadline - time.monotonic(), 0.0)
 
     def _end(self, judge: JudgeProcess, runner_id: int, *, by_itself: bool) -> None:
         runner = self._active.pop(runner_id)
@@ -177,10 +199,17 @@ class Supervisor:
             runner.kill()
         self._active.clear()
 
-    def _ensure_judge(self) -> JudgeProcess:
+    def _fill(self) -> None:
+        """Fill the pool. Where the lock for that cannot be had, the next grading fails and says so."""
+        try:
+            self._pool.fill()
+        except LockUnavailable as error:
+            _log.warning("no runners are started: %s", error)
+
+    def _ensure_judge(self, warm_up: WarmUp) -> JudgeProcess:
         if self._judge is None or not self._judge.alive:
             self._drop_judge()
-            self._judge = JudgeProcess(self.lane, sandbox=self._sandbox, log=2)
+            self._judge = JudgeProcess(self.lane, sandbox=self._sandbox, log=2, warm_up=warm_up)
         return self._judge
 
     def _drop_judge(self) -> None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 
 from graders.archive import PackageRefused
 from graders.catalogue import Catalogue, judge_catalogue
-from graders.package import Package, built_in_drills
-from graders.unpack import read_folder, read_zip
 from graders.validation import Finding, Severity, ValidationReport
 from graders.verdict import Lane
-from worker.standalone import CANNOT_JUDGE, Judging, reader_locale, set_up
+from worker.standalone import CANNOT_JUDGE, Judging, package_of, reader_locale, set_up
 from worker.validation.engine import Validation
 
 
@@ -74,21 +71,10 @@ _MARKS = {Severity.ERROR: "error  ", Severity.WARNING: "warning"}
 def _validated(name: str, judging: Judging) -> tuple[ValidationReport, Catalogue]:
     """The report and the catalogue to tell it with. Raises ValueError when nothing is there under that name."""
     try:
-        package = _package(name)
+        package = package_of(name)
     except PackageRefused as refused:
         return _refused(refused.finding, judging.post.lane), judge_catalogue()
     return Validation(package, judging.post, _Progress(), judging.maximum).run(), judge_catalogue()
-
-
-def _package(name: str) -> Package:
-    path = Path(name)
-    if name in built_in_drills():
-        return Package.from_tree(name)
-    if path.is_dir():
-        return read_folder(path)
-    if path.is_file():
-        return read_zip(path.read_bytes())
-    raise ValueError(f"{name!r} is no file, no folder and none of the drills {', '.join(built_in_drills())}")
 
 
 def _refused(finding: Finding, lane: Lane) -> ValidationReport:

@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -17,13 +18,15 @@ from graders.verdict import CaseStatus, Lane, State, Verdict
 from tests.nvml import FakeGpu, FakeNvml
 from tests.packages import AROUND_A_FAULT, reduced
 from tests.worker.conftest import Quiet, make_job, warm_supervisor
+from tests.worker.supervisor.measuring import measuring, warm_ups_in
 from worker.device_ledger import Held
 from worker.sandbox.process import SandboxedProcess
-from worker.sandbox.tiers import Sandbox
+from worker.sandbox.tiers import TIER_A, Sandbox
 from worker.sandbox.walls import Walls
 from worker.supervisor import watchdog
 from worker.supervisor.device_lock import DeviceLock
 from worker.supervisor.device_watch import DeviceWatch
+from worker.supervisor.judge_process import JudgeProcess
 from worker.supervisor.nvml import open_device
 from worker.supervisor.sandbox_choice import OFF
 from worker.supervisor.supervisor import Cancelled, JudgeFailed, Supervisor
@@ -36,6 +39,7 @@ def softmax(x, out):
     time.sleep(0.5)
     quick(x, out)
 """
+RAISING = "raise ValueError"
 ENDLESS = "def softmax(x, out):\n    while True:\n        pass\n"
 
 
@@ -169,6 +173,130 @@ def test_a_lock_that_cannot_be_had_is_our_fault(
     own_supervisor._lock = DeviceLock("GPU-test", tmp_path / "missing")
     with pytest.raises(JudgeFailed, match="missing"):
         own_supervisor.grade(make_job(right, package), package.to_zip(), Quiet())
+
+
+class Unasked:
+    """Stands in for a judge that did not ask to have its runner pinned."""
+
+    def __init__(self) -> None:
+        self.channel = self
+        self.told: list[dict[str, Any]] = []
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.told.append(message)
+
+
+def on_a_device(supervisor: Supervisor, folder: Path) -> Supervisor:
+    """The same, as if its lane had a device whose locks are in ``folder``."""
+    supervisor._warm_ups = supervisor._pool._warm_ups = warm_ups_in(folder)
+    return supervisor
+
+
+def may_begin(folder: Path) -> bool:
+    """Whether another worker may have something warm up."""
+    with warm_ups_in(folder).begun() as warm_up:
+        return warm_up is not None
+
+
+def test_from_a_measurement_on_nothing_warms_up_until_the_grading_ends(
+    own_supervisor: Supervisor, package: Package, right: str, tmp_path: Path
+) -> None:
+    supervisor = on_a_device(own_supervisor, tmp_path)
+    found: list[bool] = []
+
+    class Measured(Quiet):
+        """Has a runner pinned once the second result is there, as if a measurement began."""
+
+        def case(self, result: CaseResult) -> None:
+            super().case(result)
+            found.append(may_begin(tmp_path))
+            if result.ordinal == 2:
+                runner, *_ = supervisor._active.values()
+                supervisor._pin(cast("JudgeProcess", Unasked()), runner, self)
+
+    supervisor._cores = None
+    small = reduced(package, **AROUND_A_FAULT)
+    report = supervisor.grade(make_job(right, small), small.to_zip(), Measured())
+    assert report.verdict is Verdict.ACCEPTED
+    assert found == [True, True, *[False] * (report.expected_cases - 2)]
+    assert [len(runners) for runners in supervisor._pool._standby.values()] == [1, 1], "filled when it had ended"
+    assert may_begin(tmp_path)
+
+
+def test_a_new_judge_calibrates_itself_when_nothing_warms_up(
+    own_supervisor: Supervisor, package: Package, tmp_path: Path
+) -> None:
+    supervisor = on_a_device(own_supervisor, tmp_path)
+    supervisor.lane = Lane.GPU
+    found: list[bool] = []
+
+    class Looking(Quiet):
+        def state(self, state: State) -> None:
+            super().state(state)
+            found.append(may_begin(tmp_path))
+
+    for _ in range(2):
+        supervisor.grade(make_job(RAISING, package), package.to_zip(), Looking())
+    assert found == [False, True]
+
+
+@pytest.fixture
+def cold_supervisor(tmp_path: Path) -> Iterator[Supervisor]:
+    """One on a device that has started nothing."""
+    supervisor = Supervisor(Lane.INTERPRETER, {"interpreter": 1, "compiler": 1}, sandbox=TIER_A)
+    yield on_a_device(supervisor, tmp_path)
+    supervisor.close()
+
+
+def test_a_measurement_waits_for_what_others_have_warm_up_no_longer_than_told(
+    cold_supervisor: Supervisor, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    impatient = Quiet()
+    impatient.stop = True
+    with warm_ups_in(tmp_path).begun():
+        with pytest.raises(Cancelled):
+            cold_supervisor._settle(impatient)
+        cold_supervisor._patience_s = 0.1
+        cold_supervisor._settle(Quiet())
+        assert "still warms up" in caplog.text
+        cold_supervisor._settle(impatient)  # not again in the same grading
+    cold_supervisor._settle(impatient)
+    assert not may_begin(tmp_path)
+
+
+def test_what_hangs_while_it_warms_up_is_not_waited_for_for_ever(
+    cold_supervisor: Supervisor, caplog: pytest.LogCaptureFixture
+) -> None:
+    cold_supervisor._pool.fill()
+    for runners in cold_supervisor._pool._standby.values():
+        runners[0].process.pause()
+    cold_supervisor._patience_s = 0.1
+    cold_supervisor._settle(Quiet())
+    assert "still warms up" in caplog.text
+
+
+def test_while_another_worker_measures_nothing_warms_up_but_for_a_grading(
+    cold_supervisor: Supervisor, package: Package, tmp_path: Path
+) -> None:
+    with measuring(tmp_path):
+        cold_supervisor.warm_up()
+        assert cold_supervisor._judge is None
+        assert not any(cold_supervisor._pool._standby.values())
+        report = cold_supervisor.grade(make_job(RAISING, package), package.to_zip(), Quiet())
+        assert not any(cold_supervisor._pool._standby.values())
+    assert report.verdict is Verdict.RUNTIME_ERROR
+    cold_supervisor.warm_up()
+    assert all(cold_supervisor._pool._standby.values())
+
+
+def test_warm_ups_that_cannot_be_looked_after_are_our_fault(
+    cold_supervisor: Supervisor, package: Package, right: str, tmp_path: Path
+) -> None:
+    on_a_device(cold_supervisor, tmp_path / "missing")
+    cold_supervisor.warm_up()
+    assert cold_supervisor._judge is None
+    with pytest.raises(JudgeFailed, match="missing"):
+        cold_supervisor.grade(make_job(right, package), package.to_zip(), Quiet())
 
 
 def test_the_judge_stands_still_while_a_runner_works(own_supervisor: Supervisor, package: Package, right: str) -> None:
