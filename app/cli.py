@@ -6,11 +6,14 @@ import json
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 from pydantic import ValidationError
+from sqlalchemy.orm import Session
 
 from app.access.principals import Role
 from app.errors import Problem
@@ -20,7 +23,7 @@ from app.settings import Misconfigured, Settings, read_settings, sentences
 from app.setup import NotPrepared, prepare
 from app.store.engine import Store
 from app.users.schemas import UserOrder
-from app.users.service import create_user
+from app.users.service import create_user, replace_token
 from graders.manifest import manifest_schema
 from graders.starting import CannotStart, write_skeleton
 
@@ -109,15 +112,21 @@ def add_user(
         order = UserOrder(name=name, role=role)
     except ValidationError as error:
         _fail(sentences(error))
-    _prepare(settings)
-    store = Store(settings.database)
-    try:
-        with store.transaction() as session:
-            _, _, secret = create_user(session, order.name, order.role)
-    except Problem as problem:
-        _fail(problem.detail)
-    finally:
-        store.close()
+    with _accounts(settings) as session:
+        _, _, secret = create_user(session, order.name, order.role)
+    print(secret)
+
+
+@user.command("token")
+def make_token(
+    name: Annotated[str, typer.Argument(help="Whose token it is to be: a user's name or id.")],
+    revoke_others: Annotated[
+        bool, typer.Option("--revoke-others", help="End all other tokens of the user, and signed-in browsers.")
+    ] = False,
+) -> None:
+    """Make a token for a user who has lost theirs, and print it, which is shown only once."""
+    with _accounts(_settings()) as session:
+        secret = replace_token(session, name, "from the command line", revoke=revoke_others)
     print(secret)
 
 
@@ -139,6 +148,20 @@ def _prepare(settings: Settings) -> None:
         prepare(settings)
     except NotPrepared as error:
         _fail(str(error))
+
+
+@contextmanager
+def _accounts(settings: Settings) -> Iterator[Session]:
+    """A transaction on the prepared database; a problem ends the program with its sentence."""
+    _prepare(settings)
+    store = Store(settings.database)
+    try:
+        with store.transaction() as session:
+            yield session
+    except Problem as problem:
+        _fail(problem.detail)
+    finally:
+        store.close()
 
 
 def _become(module: str, *arguments: str) -> NoReturn:

@@ -146,6 +146,12 @@ _TYPES = (
     ),
     ProblemType("too-many-submissions", 429, "Too many submissions", "Wait for as long as Retry-After says."),
     ProblemType(
+        "too-many-streams",
+        429,
+        "Too many event streams",
+        "Close streams that you no longer follow, or poll the submission instead: it says with Retry-After how often.",
+    ),
+    ProblemType(
         "database-away",
         503,
         "The database does not answer",

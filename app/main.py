@@ -11,6 +11,7 @@ from app import VERSION
 from app.api import problems
 from app.api.body_limit import BodyLimit
 from app.api.guard import Guard
+from app.api.openapi import DocumentedApp
 from app.api.router import router as api
 from app.drills.intake import UPLOAD_BODY_BYTES, UPLOAD_PATHS
 from app.health.metrics import Requests, process_registry
@@ -29,7 +30,7 @@ def create_app(settings: Settings) -> FastAPI:
             app.state.resources = resources
             yield
 
-    app = FastAPI(
+    app = DocumentedApp(
         title="Warpgrade",
         version=VERSION,
         lifespan=lifespan,

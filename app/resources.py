@@ -13,6 +13,7 @@ import redis
 from app.queue.broker import connect, redis_url
 from app.queue.celery import make_sender
 from app.queue.dispatch import Dispatcher
+from app.queue.streams import Streams
 from app.queue.sweeper import Sweeper
 from app.queue.wakeup import Listeners, Wakeups
 from app.settings import Settings
@@ -29,6 +30,7 @@ class Resources:
     dispatcher: Dispatcher
     wakeups: Wakeups
     listeners: Listeners
+    streams: Streams
     stopping: threading.Event
 
     def stop(self) -> None:
@@ -50,6 +52,7 @@ async def open_resources(settings: Settings) -> AsyncIterator[Resources]:
         dispatcher=Dispatcher(store, celery, settings),
         wakeups=Wakeups(client),
         listeners=Listeners(redis_url(settings)),
+        streams=Streams(),
         stopping=threading.Event(),
     )
     sweeper = Sweeper(store, resources.dispatcher, resources.wakeups, client, settings)

@@ -65,6 +65,7 @@ class Settings(BaseSettings):
     )
 
     submissions_per_hour: int = Field(60, ge=1, description="For the role student.")
+    streams: int = Field(20, ge=1, description="Open at a time, for each of the role student and each web process.")
     session_days: int = Field(30, ge=1, description="How long a browser stays signed in.")
     lease_s: float = Field(30, gt=0, description="A grading whose worker is silent this long is given to another.")
     heartbeat_s: float = Field(5, gt=0, description="How often workers say that they live.")

@@ -9,15 +9,16 @@ from typing import Protocol, TypeVar
 
 from sqlalchemy.orm import Session
 
+from app.gradings.line import next_waiting
 from app.gradings.service import (
     Claim,
     LeaseLost,
     claim,
+    claim_next,
     finish,
     finish_cancelled,
     give_back,
     hand_on,
-    next_waiting,
     record_case,
     record_state,
     renew,
@@ -77,7 +78,7 @@ class _Recorder:
 
 
 class Grader:
-    """Grades by id, with one supervisor. Lives in the process that runs the tasks."""
+    """Grades what is first in line, with one supervisor. Lives in the process that runs the tasks."""
 
     def __init__(
         self,
@@ -96,17 +97,17 @@ class Grader:
         self._proven = False
 
     def grade(self, grading_id: str) -> None:
-        """Claim the grading and end it: with a report, cancelled, or given back. A message for nothing is dropped.
+        """Claim what is first in this lane's line and end it: with a report, cancelled, or given back.
 
-        Raises WorkerStops when the worker is to take no more work.
+        The message names a grading, but stands for a turn: there are as many as gradings wait, and each begins one of
+        them, or none when nobody waits any more. The one it names is begun if it waits nowhere else: its sender may
+        have been told that the message was not sent. Raises WorkerStops when the worker is to take no more work.
         """
         self.prove()
         lease_s = self._settings.lease_s
-        held = write_patiently(
-            self._store, lambda session: claim(session, grading_id, worker_id=self._worker_id, lease_s=lease_s)
-        )
+        held = write_patiently(self._store, lambda session: self._claimed(session, grading_id))
         if held is None:
-            _log.info("grading %s is not there to be claimed", grading_id)
+            _log.info("nobody waits: the message of grading %s is one too many", grading_id)
             return
         self._wakeups.publish(held.submission_id)
         with Lease(self._store, lambda session: renew(session, held, lease_s=lease_s), self._settings) as lease:
@@ -114,13 +115,18 @@ class Grader:
         self._wakeups.publish(held.submission_id)
 
     def grade_waiting(self) -> bool:
-        """Grade what has waited longest for a worker of this lane. Its message finds it gone. False: nobody waits."""
+        """Grade what is first in this lane's line; a message will be one too many. False: nobody waits."""
         with self._store.reading() as session:
             grading_id = next_waiting(session, self._supervisor.lane.queue)
         if grading_id is None:
             return False
         self.grade(grading_id)
         return True
+
+    def _claimed(self, session: Session, grading_id: str) -> Claim | None:
+        worker_id, lease_s = self._worker_id, self._settings.lease_s
+        first = claim_next(session, self._supervisor.lane.queue, worker_id=worker_id, lease_s=lease_s)
+        return first or claim(session, grading_id, worker_id=worker_id, lease_s=lease_s)
 
     def prove(self) -> None:
         """Before the first grading, and after one that failed through our fault: the canary has to be right.

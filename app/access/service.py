@@ -40,13 +40,22 @@ def tokens_of(session: Session, user_id: str) -> list[Token]:
     return list(session.scalars(select(Token).where(Token.user_id == user_id).order_by(Token.id)))
 
 
-def revoke_token(session: Session, user_id: str, token_id: str) -> None:
-    """End one of the user's tokens and the browser sessions made from it. Raises Problem(not-found)."""
+def revoke_token(session: Session, principal: Principal, token_id: str) -> None:
+    """End one of one's own tokens, or, as an administrator, anybody's, and the browser sessions made from it.
+
+    Raises Problem(not-found).
+    """
     token = session.get(Token, token_id)
-    if token is None or token.user_id != user_id:
+    if token is None or not (principal.role is Role.ADMIN or token.user_id == principal.user_id):
         raise Problem("not-found", "You have no such token.")
     session.delete(token)
     session.flush()
+
+
+def revoke_others(session: Session, kept: Token) -> None:
+    """End all tokens of a user but this one, and the browser sessions made from them."""
+    others = (Token.user_id == kept.user_id, Token.id != kept.id)
+    session.execute(delete(Token).where(*others).execution_options(synchronize_session="fetch"))
 
 
 def identify(session: Session, *, authorization: str | None, cookie: str | None, local: bool) -> Principal | None:

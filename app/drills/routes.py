@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from app.api.dependencies import AppResources, Reading
+from app.api.openapi import problems
 from app.drills import service
 from app.drills.schemas import DrillList, DrillOut, DrillSummary
 from app.errors import Problem
@@ -19,7 +20,7 @@ def list_drills(session: Reading) -> DrillList:
     return DrillList(items=[DrillSummary.of(version, service.manifest_of(version)) for version in versions])
 
 
-@router.get("/{slug}")
+@router.get("/{slug}", responses=problems("unknown-drill"))
 def read_drill(slug: str, session: Reading, resources: AppResources) -> DrillOut:
     """A drill's current version: its statement in both languages, entry point, points and limits."""
     version = service.published(session, slug)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 
 from sqlalchemy import Select, select
 from sqlalchemy.exc import IntegrityError
@@ -16,6 +17,10 @@ from graders.manifest import Manifest, ManifestError
 from graders.package import Package, built_in_drills
 
 _log = logging.getLogger(__name__)
+
+_MOST_CATALOGUES = 64
+_catalogues: dict[str, Catalogue] = {}  # by digest, those asked for last at the end
+_keeping = threading.Lock()
 
 
 class SlugTaken(Exception):
@@ -119,9 +124,20 @@ def package_of(session: Session, version: DrillVersion) -> Package:
 
 
 def catalogue_of(session: Session, version: DrillVersion) -> Catalogue:
-    """The sentences that reports of this version speak with: the judge's and the drill's own."""
-    package = package_of(session, version)
-    return judge_catalogue().extended({locale: package.sentences(locale) for locale in LOCALES})
+    """The sentences that reports of this version speak with: the judge's and the drill's own.
+
+    Those that were asked for last are kept: a version never changes, and its whole package would be read for them.
+    """
+    with _keeping:
+        kept = _catalogues.pop(version.digest, None)
+    if kept is None:
+        package = package_of(session, version)
+        kept = judge_catalogue().extended({locale: package.sentences(locale) for locale in LOCALES})
+    with _keeping:
+        _catalogues[version.digest] = kept
+        while len(_catalogues) > _MOST_CATALOGUES:
+            del _catalogues[next(iter(_catalogues))]
+    return kept
 
 
 def _published() -> Select[DrillVersion]:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.access.principals import Principal
 from app.api.dependencies import AppResources, Caller, Reading
+from app.api.openapi import BODIES, CHANGES, problems
 from app.drills import service, versions
 from app.drills.changes import VersionChanges, changes
 from app.drills.following import follow
@@ -24,13 +25,20 @@ router = APIRouter(prefix="/drills", tags=["drill versions"])
 
 _ACCEPTED = status.HTTP_202_ACCEPTED
 _POLL_AFTER_S = "2"
+_ONE = ("forbidden", "unknown-version", "invalid-request")
+_CHANGED = (*_ONE, *CHANGES, "wrong-version-state")
 
 Number = Annotated[int, Path(alias="version", ge=1, le=2**31 - 1)]
 OtherNumber = Annotated[int, Path(alias="other", ge=1, le=2**31 - 1)]
 LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", description="Number of the last event received.")]
 
 
-@router.post("", status_code=_ACCEPTED, openapi_extra=UPLOAD_DOCUMENTED)
+@router.post(
+    "",
+    status_code=_ACCEPTED,
+    openapi_extra=UPLOAD_DOCUMENTED,
+    responses=problems(*BODIES, "forbidden", "slug-taken", "package-too-large", "package-refused"),
+)
 def upload_drill(
     caller: Caller, data: UploadedBytes, resources: AppResources, background: BackgroundTasks, response: Response
 ) -> VersionOut:
@@ -50,13 +58,13 @@ def upload_drill(
     return shown
 
 
-@router.get("/{slug}/versions")
+@router.get("/{slug}/versions", responses=problems("forbidden", "unknown-drill"))
 def list_versions(slug: str, caller: Caller, session: Reading) -> VersionList:
     """All versions of a drill, newest first (instructors)."""
     return VersionList(items=[VersionSummary.of(listed) for listed in versions.versions_of(session, caller, slug)])
 
 
-@router.get("/{slug}/versions/{version}")
+@router.get("/{slug}/versions/{version}", responses=problems(*_ONE))
 def read_version(slug: str, number: Number, caller: Caller, session: Reading, response: Response) -> VersionOut:
     """A version with what its validation found (instructors). ``Retry-After`` says that it is still being validated."""
     shown = _in_full(session, caller, slug, number)
@@ -65,7 +73,7 @@ def read_version(slug: str, number: Number, caller: Caller, session: Reading, re
     return shown
 
 
-@router.post("/{slug}/versions/{version}/publish")
+@router.post("/{slug}/versions/{version}/publish", responses=problems(*_CHANGED))
 def publish_version(slug: str, number: Number, caller: Caller, resources: AppResources) -> VersionOut:
     """Offer a valid or a retired version to students (the drill's owner and administrators).
 
@@ -76,7 +84,7 @@ def publish_version(slug: str, number: Number, caller: Caller, resources: AppRes
         return _in_full(session, caller, slug, number)
 
 
-@router.post("/{slug}/versions/{version}/retire")
+@router.post("/{slug}/versions/{version}/retire", responses=problems(*_CHANGED))
 def retire_version(slug: str, number: Number, caller: Caller, resources: AppResources) -> VersionOut:
     """Offer a published version no longer (the drill's owner and administrators).
 
@@ -87,7 +95,7 @@ def retire_version(slug: str, number: Number, caller: Caller, resources: AppReso
         return _in_full(session, caller, slug, number)
 
 
-@router.post("/{slug}/versions/{version}/validate", status_code=_ACCEPTED)
+@router.post("/{slug}/versions/{version}/validate", status_code=_ACCEPTED, responses=problems(*_CHANGED))
 def validate_version(
     slug: str, number: Number, caller: Caller, resources: AppResources, background: BackgroundTasks
 ) -> VersionOut:
@@ -99,7 +107,7 @@ def validate_version(
     return shown
 
 
-@router.get("/{slug}/versions/{version}/diff/{other}")
+@router.get("/{slug}/versions/{version}/diff/{other}", responses=problems(*_ONE))
 def compare_versions(slug: str, number: Number, other: OtherNumber, caller: Caller, session: Reading) -> VersionChanges:
     """What changed from ``version`` to ``other`` (instructors)."""
     old, new = (versions.find(session, caller, slug, wanted) for wanted in (number, other))
@@ -111,7 +119,7 @@ def require_version(slug: str, number: Number, caller: Caller, session: Reading)
     return versions.find(session, caller, slug, number).id
 
 
-@router.get("/{slug}/versions/{version}/events", response_class=EventSourceResponse)
+@router.get("/{slug}/versions/{version}/events", response_class=EventSourceResponse, responses=problems(*_ONE))
 async def follow_version(
     version_id: Annotated[str, Depends(require_version)],
     resources: AppResources,

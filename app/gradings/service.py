@@ -15,14 +15,13 @@ from sqlalchemy import ColumnElement, and_, delete, func, select
 from sqlalchemy.orm import Session
 
 from app.gradings.events import EventType, append_event
+from app.gradings.line import RUNNING, next_waiting
 from app.gradings.outcomes import cancel, end_with_report, release
 from app.store.columns import as_json, utc_now
 from app.store.models import CaseRow, Drill, DrillVersion, Grading, Submission
 from app.store.updates import compare_and_set
 from graders.report import CaseResult, Report
 from graders.verdict import State
-
-_RUNNING = frozenset({State.COMPILING, State.TESTING, State.MEASURING})
 
 
 class LeaseLost(Exception):
@@ -78,10 +77,17 @@ def claim(session: Session, grading_id: str, *, worker_id: str, lease_s: float) 
     return made
 
 
-def next_waiting(session: Session, queue: str) -> str | None:
-    """The grading that has waited longest of those that were sent to the queue. None: nobody waits."""
-    sent = (Grading.state == State.QUEUED.value, Grading.queue == queue, Grading.sent_at.is_not(None))
-    return session.scalars(select(Grading.id).where(*sent).order_by(Grading.queued_at, Grading.id).limit(1)).first()
+def claim_next(session: Session, queue: str, *, worker_id: str, lease_s: float) -> Claim | None:
+    """Take what is first in the line of those that were sent to the queue. None: nobody waits.
+
+    Whoever finds that another has just taken it looks again: a message that took nothing, while somebody waits, would
+    be missing in the end.
+    """
+    while (grading_id := next_waiting(session, queue)) is not None:
+        made = claim(session, grading_id, worker_id=worker_id, lease_s=lease_s)
+        if made is not None:
+            return made
+    return None
 
 
 def renew(session: Session, claim: Claim, *, lease_s: float) -> Renewal:
@@ -94,7 +100,7 @@ def renew(session: Session, claim: Claim, *, lease_s: float) -> Renewal:
 def record_state(session: Session, claim: Claim, state: State) -> int:
     """Tell how far the attempt has come and return the event's number. Raises LeaseLost, and ValueError for a state
     that begins or ends an attempt: ``claim`` and ``finish`` write those."""
-    if state not in _RUNNING:
+    if state not in RUNNING:
         raise ValueError(f"a running grading cannot become {state}")
     _hold(session, claim, state=state.value, started_at=func.coalesce(Grading.started_at, utc_now()))
     return append_event(session, claim.submission_id, claim.grading_id, EventType.STATE, {"state": state.value})
@@ -142,7 +148,7 @@ def _held_by(claim: Claim) -> ColumnElement[bool]:
     return and_(
         Grading.id == claim.grading_id,
         Grading.attempt == claim.attempt,
-        Grading.state.in_([state.value for state in _RUNNING]),
+        Grading.state.in_([state.value for state in RUNNING]),
     )
 
 

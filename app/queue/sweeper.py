@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any, ParamSpec
 
 import redis
-from sqlalchemy import ColumnElement, Select, and_, delete, select
+from sqlalchemy import ColumnElement, Select, and_, delete, func, select
 from sqlalchemy.orm import Session, aliased
 
 from app.queue.dispatch import Dispatcher
@@ -107,30 +107,48 @@ class Sweeper:
     def _lost_in(self, session: Session, work: Work, queue: str) -> Select[Any]:
         """Overdue work of a queue that nobody will get to.
 
-        All of it, if the queue is empty or has no worker left while another has one. Otherwise what was
-        overtaken: a queue is first in, first out, so its message is gone if a later one was claimed.
+        All of it, if the queue is empty or has no worker left while another has one. Otherwise as much as there are
+        messages too few, where each stands for a turn; a message too many does no harm, and is dropped in the end.
+        Where a message stands for the work that it names, what was overtaken: a queue is first in, first out, so its
+        message is gone if a later one was claimed.
         """
         table = work.table
         overdue = select(table).where(self._overdue(work), table.queue == queue).order_by(table.queued_at)
         live = {worker.queue for worker in live_workers(session, self._settings.worker_gone_s) if worker.healthy}
-        if self._is_empty(queue) or (live and queue not in live):
+        messages = self._messages(queue)
+        if messages == 0 or (live and queue not in live):
             return overdue.limit(_BATCH)
+        if work.in_line:
+            missing = 0 if messages is None else max(0, _waiting(session, queue) - messages)
+            return overdue.limit(min(missing, _BATCH))
         later = aliased(table)
         claimed = select(later.sent_at).where(later.queue == queue, later.claimed_at > later.sent_at)
         newest = claimed.order_by(later.sent_at.desc()).limit(1).scalar_subquery()
         return overdue.where(table.sent_at < newest).limit(_BATCH)
 
-    def _is_empty(self, queue: str) -> bool:
+    def _messages(self, queue: str) -> int | None:
+        """How many messages wait in the queue. None: the broker does not say."""
         try:
-            return self._client.llen(queue) == 0
+            return int(self._client.llen(queue))
         except (redis.RedisError, OSError):
-            return False
+            return None
 
     def _forget_old(self) -> None:
         now = utc_now()
         with self._store.transaction() as session:
             session.execute(delete(IdempotencyKey).where(IdempotencyKey.created_at < now - _KEEP_KEYS))
             session.execute(delete(Worker).where(Worker.heartbeat_at < now - _KEEP_WORKERS))
+
+
+def _waiting(session: Session, queue: str) -> int:
+    """How much work waits of all that was sent to the queue: so many messages are needed."""
+    sent = (
+        select(func.count()).where(
+            work.table.state == QUEUED, work.table.queue == queue, work.table.sent_at.is_not(None)
+        )
+        for work in EVERY_WORK
+    )
+    return sum(session.scalars(query).one() for query in sent)
 
 
 def _attempt(step: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:

@@ -22,13 +22,15 @@ from graders.verdict import State
 @dataclass(frozen=True)
 class Work:
     """One kind. ``topic`` is what its listeners follow; ``take_back`` ends an attempt whose worker fell silent, if
-    the condition still holds, and says whether it did."""
+    the condition still holds, and says whether it did. ``in_line``: a message stands for a turn, not for the work that
+    it names."""
 
     name: str
     table: type[Grading] | type[Validation]
     task: str
     topic: InstrumentedAttribute[str]
     take_back: Callable[[Session, str, ColumnElement[bool], str, int], bool]
+    in_line: bool
 
     def update(self, session: Session, where: ColumnElement[bool], **values: Any) -> bool:
         """Compare and set: change the row that is still as ``where`` says. False: there is none."""
@@ -52,7 +54,9 @@ def _take_back_validation(
     return release_validation(session, work_id, held, reason, max_attempts=max_attempts)
 
 
-GRADING = Work("grading", Grading, TASK_NAME, Grading.submission_id, _take_back_grading)
-VALIDATION = Work("validation", Validation, VALIDATE_TASK_NAME, Validation.drill_version_id, _take_back_validation)
+GRADING = Work("grading", Grading, TASK_NAME, Grading.submission_id, _take_back_grading, in_line=True)
+VALIDATION = Work(
+    "validation", Validation, VALIDATE_TASK_NAME, Validation.drill_version_id, _take_back_validation, in_line=False
+)
 EVERY_WORK = (GRADING, VALIDATION)
 """All of it, what people wait for most first."""

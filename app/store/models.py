@@ -169,7 +169,7 @@ class ValidationEvent(Base):
 class Submission(Base):
     __tablename__ = "submissions"
     __table_args__ = (
-        # A submission that ended through our fault gives its number back, so only charged ones are distinct.
+        # What ended through our fault or before it began gives its number back, so only charged ones are distinct.
         Index(
             "uq_submissions_attempt",
             "user_id",
@@ -212,7 +212,7 @@ class Grading(Queued, Base):
             postgresql_where=text("is_current"),
         ),
         Index("ix_gradings_state_queued_at", "state", "queued_at"),
-        Index("ix_gradings_queue_sent_at", "queue", "sent_at"),
+        Index("ix_gradings_finished_at", "finished_at"),
     )
 
     id: Mapped[str] = mapped_column(_ID, primary_key=True, default=new_id)

@@ -47,7 +47,7 @@ class Comparison:
 def earlier(session: Session, submission: Submission) -> Submission | None:
     """The author's last submission to the same drill before this one that was graded to its end.
 
-    None also for one that ended through our fault: it says nothing of the code.
+    None also for one that is not charged: it says nothing of the code.
     """
     if not submission.charged:
         return None

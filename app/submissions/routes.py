@@ -12,6 +12,8 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.access.principals import Principal
 from app.api.dependencies import AppResources, Caller, Reading
+from app.api.openapi import BODIES, CHANGES, problems
+from app.drills.service import catalogue_of
 from app.queue.following import LAST_NUMBER, resumed
 from app.submissions import service, views
 from app.submissions.following import follow
@@ -22,6 +24,11 @@ router = APIRouter(prefix="/submissions", tags=["submissions"])
 
 _POLL_AFTER_S = "1"
 _ACCEPTED = status.HTTP_202_ACCEPTED
+_SUBMITTING = (
+    *BODIES,
+    *("unknown-drill", "request-in-flight", "source-too-large", "source-empty", "source-not-text"),
+    *("idempotency-mismatch", "too-many-submissions"),
+)
 
 IdempotencyKey = Annotated[str | None, Header(description="Repeat a request with its key: it is done once.")]
 LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", description="Number of the last event received.")]
@@ -29,7 +36,7 @@ Cursor = Annotated[UUID | None, Query(description="Where an earlier page ended."
 Limit = Annotated[int, Query(ge=1, le=100)]
 
 
-@router.post("", status_code=_ACCEPTED, openapi_extra=BODY_DOCUMENTED)
+@router.post("", status_code=_ACCEPTED, openapi_extra=BODY_DOCUMENTED, responses=problems(*_SUBMITTING))
 def submit(
     caller: Caller,
     order: IncomingOrder,
@@ -52,7 +59,7 @@ def submit(
         return SubmissionAccepted.of(views.view(session, caller, submitted.submission_id))
 
 
-@router.get("")
+@router.get("", responses=problems("invalid-request"))
 def list_submissions(
     caller: Caller,
     session: Reading,
@@ -72,16 +79,20 @@ def list_submissions(
     return SubmissionList(items=[SubmissionSummary.of(grading) for grading in page.items], next=following)
 
 
-@router.get("/{submission_id}")
+@router.get("/{submission_id}", responses=problems("not-found"))
 def read_submission(submission_id: str, caller: Caller, session: Reading, response: Response) -> SubmissionOut:
     """The report, as far as it is known and as far as you may see it. ``Retry-After`` says that more will come."""
     view = views.view(session, caller, submission_id)
     if not view.state.final:
         response.headers["Retry-After"] = _POLL_AFTER_S
-    return SubmissionOut.in_full(view)
+    return SubmissionOut.in_full(view, catalogue_of(session, view.grading.version))
 
 
-@router.post("/{submission_id}/cancel", status_code=_ACCEPTED)
+@router.post(
+    "/{submission_id}/cancel",
+    status_code=_ACCEPTED,
+    responses=problems(*CHANGES, "not-found", "already-finished"),
+)
 def cancel_submission(
     submission_id: str, caller: Caller, resources: AppResources, background: BackgroundTasks
 ) -> SubmissionAccepted:
@@ -99,17 +110,31 @@ def require_readable(submission_id: str, caller: Caller, session: Reading) -> Pr
     return caller
 
 
-@router.get("/{submission_id}/events", response_class=EventSourceResponse)
+async def open_stream(
+    reader: Annotated[Principal, Depends(require_readable)], resources: AppResources
+) -> AsyncIterator[Principal]:
+    """The reader, whose stream is counted until it has ended."""
+    most = None if reader.staff else resources.settings.streams
+    with resources.streams.opened(reader.user_id, most):
+        yield reader
+
+
+@router.get(
+    "/{submission_id}/events",
+    response_class=EventSourceResponse,
+    responses=problems("not-found", "invalid-request", "too-many-streams"),
+)
 async def follow_submission(
     submission_id: str,
-    reader: Annotated[Principal, Depends(require_readable)],
+    reader: Annotated[Principal, Depends(open_stream)],
     resources: AppResources,
     last_event_id: LastEventId = None,
     after: Annotated[int, Query(ge=0, le=LAST_NUMBER, description="The same, for a first connection.")] = 0,
 ) -> AsyncIterator[ServerSentEvent]:
     """Server-sent events ``state``, ``case``, ``restarted``, ``done``, numbered by ``id``.
 
-    The stream ends after ``done``; it may end before that, and a client resumes with ``Last-Event-ID``.
+    A ``case`` is as in the report, its sentences in both languages beside their keys. The stream ends after ``done``;
+    it may end before that, and a client resumes with ``Last-Event-ID``.
     """
     async for event in follow(resources, submission_id, staff=reader.staff, after=resumed(last_event_id, after)):
         yield ServerSentEvent(id=str(event.number), event=event.type.value, data=event.data)

@@ -8,19 +8,18 @@ from pydantic import Field
 
 from app.api.schemas import Answer, Order, Time
 from app.store.models import Grading
-from app.submissions.views import StaffView, SubmissionView
-from graders.report import (
-    Annotation,
-    CaseResult,
-    CategoryResult,
-    Cause,
-    Diagnosis,
-    Environment,
-    KernelResources,
-    Message,
-    Performance,
-    Report,
+from app.submissions.sentences import (
+    AnnotationOut,
+    CaseOut,
+    CauseOut,
+    DiagnosisOut,
+    MessageOut,
+    PerformanceOut,
+    Sentences,
 )
+from app.submissions.views import StaffView, SubmissionView
+from graders.catalogue import Catalogue
+from graders.report import CategoryResult, Environment, KernelResources, Report
 from graders.verdict import State, Verdict
 
 
@@ -63,7 +62,10 @@ class SubmissionSummary(Answer):
     drill: str
     drill_version: int
     user: str
-    attempt: int
+    attempt: int = Field(description="Counts the charged ones: one that is not charged gives its number to the next.")
+    charged: bool = Field(
+        description="Whether it counts. False: it ended through our fault, or was cancelled before a worker began."
+    )
     state: State
     verdict: Verdict | None
     score: float | None
@@ -138,7 +140,10 @@ class StaffOut(Answer):
 
 
 class SubmissionOut(SubmissionSummary):
-    """The report, as far as the reader may see it and as far as it is known: what is not known yet is null or empty."""
+    """The report, as far as the reader may see it and as far as it is known: what is not known yet is null or empty.
+
+    Beside each key stands its sentence in both languages: keys are stable, sentences are for people.
+    """
 
     source_sha: str = Field(description="SHA-256, in hex, of the file as it is judged: less a byte order mark.")
     cancel_requested: bool
@@ -146,31 +151,33 @@ class SubmissionOut(SubmissionSummary):
     last_event: int = Field(description="Number of the latest event: a stream may go on from there.")
     timeline: TimelineOut
     environment: Environment | None
-    cause: Cause | None
-    notices: list[Message]
-    annotations: list[Annotation]
+    cause: CauseOut | None
+    notices: list[MessageOut]
+    annotations: list[AnnotationOut]
     expected_cases: int | None
-    cases: list[CaseResult]
+    cases: list[CaseOut]
     categories: list[CategoryResult]
     hidden_cases: HiddenCases | None
-    diagnoses: list[Diagnosis]
+    diagnoses: list[DiagnosisOut]
     kernels: list[KernelResources]
     output: str | None
-    performance: Performance | None
+    performance: PerformanceOut | None
     links: Links
     staff: StaffOut | None = Field(description="Null for students.")
 
     @classmethod
-    def in_full(cls, view: SubmissionView) -> SubmissionOut:
+    def in_full(cls, view: SubmissionView, catalogue: Catalogue) -> SubmissionOut:
+        """``catalogue`` is the drill version's."""
+        say = Sentences(catalogue)
         return cls(
             **_summary(view.grading),
-            **_report(view.report),
+            **_report(view.report, say),
             source_sha=view.submission.source_sha,
             cancel_requested=view.submission.cancel_requested_at is not None,
             queue_position=view.queue_position,
             last_event=view.last_event,
             timeline=TimelineOut.model_validate(view.timeline),
-            cases=view.cases,
+            cases=[CaseOut.of(case, say) for case in view.cases],
             hidden_cases=HiddenCases(passed=view.hidden[0], judged=view.hidden[1]) if view.hidden else None,
             links=Links.of(view.submission.id),
             staff=StaffOut.of(view.staff) if view.staff else None,
@@ -185,6 +192,7 @@ def _summary(grading: Grading) -> dict[str, Any]:
         "drill_version": grading.version.number,
         "user": submission.user.name,
         "attempt": submission.attempt,
+        "charged": submission.charged,
         "state": grading.state,
         "verdict": grading.verdict,
         "score": grading.score,
@@ -193,12 +201,23 @@ def _summary(grading: Grading) -> dict[str, Any]:
     }
 
 
+_KNOWN_LATER = ("environment", "cause", "expected_cases", "output", "performance")
 _LISTS = ("notices", "annotations", "categories", "diagnoses", "kernels")
-_VALUES = ("environment", "cause", "expected_cases", "output", "performance")
 
 
-def _report(report: Report | None) -> dict[str, Any]:
+def _report(report: Report | None, say: Sentences) -> dict[str, Any]:
     """The report's own fields; its cases come from the view, which knows them before there is a report."""
     if report is None:
-        return {name: [] for name in _LISTS} | dict.fromkeys(_VALUES)
-    return {name: getattr(report, name) for name in (*_LISTS, *_VALUES)}
+        return {name: [] for name in _LISTS} | dict.fromkeys(_KNOWN_LATER)
+    return {
+        "environment": report.environment,
+        "cause": CauseOut.of(report.cause, say),
+        "notices": [MessageOut.told(notice, say) for notice in report.notices],
+        "annotations": [AnnotationOut.told(annotation, say) for annotation in report.annotations],
+        "expected_cases": report.expected_cases,
+        "categories": report.categories,
+        "diagnoses": [DiagnosisOut.of(diagnosis, say) for diagnosis in report.diagnoses],
+        "kernels": report.kernels,
+        "output": report.output,
+        "performance": PerformanceOut.of(report.performance, say),
+    }

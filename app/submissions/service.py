@@ -114,7 +114,8 @@ def submit_once(
 def request_cancel(session: Session, submission: Submission) -> None:
     """Cancel a submission: at once while it is queued, else as soon as its worker has noticed.
 
-    Asking again is no error. Raises Problem(already-finished).
+    What no worker has begun costs nothing: it leaves the quota and gives its attempt number back. Asking again is no
+    error. Raises Problem(already-finished).
     """
     grading = session.scalars(
         select(Grading)
@@ -128,12 +129,15 @@ def request_cancel(session: Session, submission: Submission) -> None:
     submission.cancel_requested_at = submission.cancel_requested_at or utc_now()
     session.flush()
     queued = (Grading.id == grading.id) & (Grading.state == State.QUEUED.value)
-    cancel(session, submission.id, grading.id, queued)
+    if cancel(session, submission.id, grading.id, queued) and grading.attempt == 0:
+        submission.charged = False
+        session.flush()
     session.expire(grading)
 
 
 def _check_quota(session: Session, user_id: str, per_hour: int) -> None:
-    """What ended through our fault is counted by itself: whoever can bring that about has no more of it either."""
+    """What is not charged is counted by itself: whoever can bring our faults about, or cancels, has no more of it
+    either."""
     now = utc_now()
     for charged in (True, False):
         recent = (Submission.user_id == user_id, Submission.created_at > now - _WINDOW, Submission.charged == charged)

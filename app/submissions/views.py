@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session, defaultload, defer, joinedload
 
 from app.access.principals import Principal
 from app.errors import Problem
 from app.gradings.events import last_number
+from app.gradings.line import position
 from app.store.models import CaseRow, Drill, Grading, Submission, User
 from graders.report import CaseResult, Report, Timeline
 from graders.verdict import State, Verdict
@@ -95,7 +96,7 @@ def view(session: Session, principal: Principal, submission_id: str) -> Submissi
         cases=report.cases if report else _cases_so_far(session, grading, staff=principal.staff),
         report=report,
         hidden=hidden_passed(full) if full else None,
-        queue_position=queue_position(session, grading),
+        queue_position=position(session, grading.id) if grading.state == State.QUEUED.value else None,
         last_event=last_number(session, submission_id),
         staff=_staff_view(session, grading) if principal.staff else None,
     )
@@ -139,18 +140,6 @@ def best_by_drill(session: Session, principal: Principal) -> dict[str, Grading]:
     )
     best = _current().join(counted, Grading.id == counted.c.id).where(counted.c.place == 1)
     return {grading.submission.drill_id: grading for grading in session.scalars(best.options(*_BRIEFLY))}
-
-
-def queue_position(session: Session, grading: Grading) -> int | None:
-    """How many gradings are served before this one, plus one. None: it is not queued."""
-    if grading.state != State.QUEUED.value:
-        return None
-    earlier = or_(
-        Grading.queued_at < grading.queued_at,
-        and_(Grading.queued_at == grading.queued_at, Grading.id < grading.id),
-    )
-    query = select(func.count()).select_from(Grading).where(Grading.state == State.QUEUED.value, earlier)
-    return session.scalars(query).one() + 1
 
 
 _BRIEFLY = (defer(Grading.report), defaultload(Grading.submission).defer(Submission.source))

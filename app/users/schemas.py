@@ -14,6 +14,9 @@ Name = Annotated[
 ]
 
 
+UserNamed = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[^\x00]+$")]
+
+
 class UserOrder(Order):
     name: Name
     role: Role
@@ -21,6 +24,9 @@ class UserOrder(Order):
 
 class TokenOrder(Order):
     name: Name = Field(description="What the token is for, so that it can be told from others.")
+    user: UserNamed | None = Field(
+        None, description="Whose it is to be, by name or id (administrators): for who has lost theirs. Else one's own."
+    )
 
 
 class TokenOut(Answer):

@@ -168,6 +168,26 @@ def test_tokens_are_shown_once_kept_as_hashes_and_can_be_ended(server: TestClien
     assert server.get("/api/v1/me", headers=laptop).status_code == 401
 
 
+def test_administrators_deal_with_lost_and_leaked_tokens(server: TestClient, sign_up: SignUp) -> None:
+    ada, root = sign_up("ada"), sign_up("root", Role.ADMIN)
+    cookie = {"Cookie": f"{COOKIE}={sign_in(server, ada)}"}
+    made = server.post("/api/v1/tokens", json={"name": "new", "user": "ada"}, headers=root)
+    assert made.status_code == 201
+    new = {"Authorization": f"Bearer {made.json()['token']}"}
+    assert server.get("/api/v1/me", headers=new).json()["name"] == "ada"
+    listed = server.get("/api/v1/tokens?user=ada", headers=root).json()["items"]
+    assert [item["name"] for item in listed] == ["test", "new"]
+    assert server.delete(f"/api/v1/tokens/{listed[0]['id']}", headers=root).status_code == 204
+    assert [server.get("/api/v1/me", headers=headers).status_code for headers in (ada, cookie, new)] == [401, 401, 200]
+    own = server.get("/api/v1/tokens", headers=root).json()["items"]
+    assert [item["name"] for item in own] == ["test"]
+    for answer in (
+        server.get("/api/v1/tokens?user=nobody", headers=root),
+        server.post("/api/v1/tokens", json={"name": "new", "user": "nobody"}, headers=root),
+    ):
+        assert (answer.status_code, answer.json()["type"]) == (404, "/problems/not-found")
+
+
 def sign_in(client: TestClient, headers: dict[str, str]) -> str:
     secret = headers["Authorization"].removeprefix("Bearer ")
     with resources_of(client).store.transaction() as session:

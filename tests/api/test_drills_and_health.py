@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -132,6 +133,63 @@ def test_the_api_describes_itself(local: TestClient) -> None:
     assert {"application/json", "multipart/form-data"} == set(
         document["paths"]["/api/v1/submissions"]["post"]["requestBody"]["content"]
     )
+
+
+OF_BODIES = {"400", "403", "413", "415", "422"}
+OF_VERSIONS = {"403", "404", "422"}
+PROBLEMS_OF = {
+    "GET /drills": set(),
+    "POST /drills": OF_BODIES | {"409"},
+    "GET /drills/{slug}": {"404"},
+    "GET /drills/{slug}/versions": {"403", "404"},
+    "GET /drills/{slug}/versions/{version}": OF_VERSIONS,
+    "GET /drills/{slug}/versions/{version}/events": OF_VERSIONS,
+    "GET /drills/{slug}/versions/{version}/diff/{other}": OF_VERSIONS,
+    "POST /drills/{slug}/versions/{version}/publish": OF_VERSIONS | {"409"},
+    "POST /drills/{slug}/versions/{version}/retire": OF_VERSIONS | {"409"},
+    "POST /drills/{slug}/versions/{version}/validate": OF_VERSIONS | {"409"},
+    "POST /submissions": OF_BODIES | {"404", "409", "429"},
+    "GET /submissions": {"422"},
+    "GET /submissions/{submission_id}": {"404"},
+    "GET /submissions/{submission_id}/events": {"404", "422", "429"},
+    "POST /submissions/{submission_id}/cancel": {"403", "404", "409"},
+    "GET /me": set(),
+    "POST /users": OF_BODIES | {"409"},
+    "GET /tokens": {"403", "404", "422"},
+    "POST /tokens": OF_BODIES | {"404"},
+    "DELETE /tokens/{token_id}": {"403", "404"},
+}
+
+
+def test_the_document_says_how_one_signs_in_and_what_goes_wrong(local: TestClient) -> None:
+    document = local.get("/api/v1/openapi.json").json()
+    assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    assert "ValidationError" not in str(document)
+    problem = document["components"]["schemas"]["Problem"]
+    assert problem["required"] == ["type", "title", "status", "detail"]
+    found = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if not path.startswith("/api/v1"):
+                assert "security" not in operation
+                continue
+            assert operation["security"] == [{"token": []}]
+            wrong = {code: answer for code, answer in operation["responses"].items() if not code.startswith("2")}
+            for answer in wrong.values():
+                assert answer["content"] == {
+                    "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}
+                }
+            assert ("429" in wrong) == any("Retry-After" in answer.get("headers", {}) for answer in wrong.values())
+            found[f"{method.upper()} {path.removeprefix('/api/v1')}"] = wrong.keys() - {"401", "default"}
+            assert {"401", "default"} <= wrong.keys()
+    assert found == PROBLEMS_OF
+
+
+def test_every_reference_in_the_document_leads_somewhere(local: TestClient) -> None:
+    document = local.get("/api/v1/openapi.json").json()
+    references = set(re.findall(r"'\$ref': '#/components/schemas/(\w+)'", str(document)))
+    assert "Problem" in references
+    assert references <= document["components"]["schemas"].keys()
 
 
 def test_the_web_process_never_imports_torch() -> None:

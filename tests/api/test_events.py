@@ -109,6 +109,36 @@ def test_a_stream_has_a_longest_life(settings: Settings) -> None:
         assert follower.told == [(1, "state")]
 
 
+def test_a_student_has_so_many_streams_open_at_a_time(settings: Settings) -> None:
+    with Live(settings.model_copy(update={"streams": 2})) as live:
+        claim = live.claimed()
+        followers = [Follower(live.path(claim), live.ada) for _ in range(2)]
+        for follower in followers:
+            follower.wait_for(1)
+        refused = httpx.get(live.path(claim), headers=live.ada)
+        assert (refused.status_code, refused.json()["type"]) == (429, "/problems/too-many-streams")
+        assert refused.headers["Content-Type"] == "application/problem+json"
+        assert int(refused.headers["Retry-After"]) > 0
+        Follower(live.path(claim), live.staff).wait_for(1)
+        with live.store.transaction() as session:
+            gradings.finish(session, claim, builders.report())
+        for follower in followers:
+            follower.wait_for_end()
+        wait_until(lambda: httpx.get(live.path(claim), headers=live.ada).status_code == 200, "there is room again")
+
+
+def test_a_stream_that_its_reader_left_is_no_longer_counted(settings: Settings) -> None:
+    with Live(settings.model_copy(update={"streams": 1})) as live:
+        claim = live.claimed()
+
+        def opens() -> bool:
+            with httpx.stream("GET", live.path(claim), headers=live.ada, timeout=5) as response:
+                return bool(response.status_code == 200)
+
+        assert opens()
+        wait_until(opens, "the stream that was left is closed")
+
+
 def test_streams_end_when_the_service_stops(live: Live) -> None:
     follower = Follower(live.path(live.claimed()), live.ada)
     follower.wait_for(1)

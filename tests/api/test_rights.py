@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.access.principals import Role
+from app.access.service import issue_token
 from app.drills import service as drills
 from app.drills import versions
 from app.gradings import service as gradings
@@ -39,7 +40,7 @@ RIGHTS: dict[str, Row] = {
     "GET /api/v1/me": SIGNED_IN,
     "GET /api/v1/tokens": SIGNED_IN,
     "POST /api/v1/tokens": (401, 201, 201, 201, 201),
-    "DELETE /api/v1/tokens/{token_id}": (401, 404, 404, 404, 404),  # somebody else's
+    "DELETE /api/v1/tokens/{token_id}": (401, 404, 404, 404, 204),  # somebody else's
     "POST /api/v1/users": (401, 403, 403, 403, 201),
     "GET /api/v1/drills": SIGNED_IN,
     "GET /api/v1/drills/{slug}": SIGNED_IN,
@@ -57,6 +58,12 @@ RIGHTS: dict[str, Row] = {
     "GET /api/v1/submissions/{submission_id}/events": NOT_OTHER_STUDENTS,
     "POST /api/v1/submissions/{submission_id}/cancel": (401, 404, 202, 202, 202),
 }
+
+FOR_OTHERS: dict[str, Row] = {
+    "GET /api/v1/tokens": (401, 403, 403, 403, 200),
+    "POST /api/v1/tokens": (401, 403, 403, 403, 201),
+}
+"""The same routes, where the request names another user."""
 
 ONLY_STAFF_MAY_SEE = {
     "a hidden test": "SECRET_OF_THE_CASES",
@@ -91,6 +98,7 @@ class House:
         self._upload(3, complete=False)
         with self.store.transaction() as session:
             bob = builders.add_user(session, "bob")
+            self.token_id = issue_token(session, bob.user_id, "bob's")[0].id
             done = builders.add_submission(session, bob, source="SECRET_OF_BOB = 1\n")
             self.queued = builders.add_submission(session, bob, source="SECRET_OF_BOB = 2\n")
             self.seed = session.get_one(Grading, done.grading_id).seed
@@ -118,15 +126,17 @@ class House:
             gradings.finish(session, claim, builders.report(cases, verdict=Verdict.WRONG_ANSWER))
         return submitted
 
+    def request_for_another(self, caller: str, route: str) -> Any:
+        method, path = route.split(" ")
+        body = {"json": {"name": "new", "user": "bob"}} if method == "POST" else {"params": {"user": "bob"}}
+        return self.client.request(method, path, headers=self.headers[caller], **body)
+
     def request(self, caller: str, route: str) -> Any:
         method, template = route.split(" ")
         number = {"publish": 2, "validate": 3}.get(template.rpartition("/")[2], 1)
         submission = self.queued if template.endswith("cancel") else self.done
-        token_id = self.client.get("/api/v1/tokens", headers=self.headers["owner"]).json()["items"][0]["id"]
-        if caller == "owner":
-            token_id = self.client.get("/api/v1/tokens", headers=self.headers["admin"]).json()["items"][0]["id"]
         path = template.format(
-            slug="copy", version=number, other=2, submission_id=submission.submission_id, token_id=token_id
+            slug="copy", version=number, other=2, submission_id=submission.submission_id, token_id=self.token_id
         )
         return self.client.request(method, path, headers=self.headers[caller], **_body(route, caller))
 
@@ -154,12 +164,36 @@ def house(server: TestClient, sign_up: Callable[..., dict[str, str]]) -> House:
 def test_everybody_may_do_what_the_table_says(house: House, caller: str) -> None:
     allowed = {route: row[CALLERS.index(caller)] for route, row in RIGHTS.items()}
     assert {route: house.request(caller, route).status_code for route in RIGHTS} == allowed
+    for_others = {route: row[CALLERS.index(caller)] for route, row in FOR_OTHERS.items()}
+    assert {route: house.request_for_another(caller, route).status_code for route in FOR_OTHERS} == for_others
+
+
+def test_what_the_table_says_is_documented(house: House) -> None:
+    paths = house.client.get("/api/v1/openapi.json").json()["paths"]
+    for route, row in [*RIGHTS.items(), *FOR_OTHERS.items()]:
+        method, path = route.split(" ")
+        assert {str(status) for status in row} <= paths[path][method.lower()]["responses"].keys(), route
 
 
 def test_the_table_names_every_route(house: House) -> None:
     document = house.client.get("/api/v1/openapi.json").json()
     routes = {f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods}
     assert routes == RIGHTS.keys()
+
+
+def test_the_table_names_every_route_that_may_be_for_another_user(house: House) -> None:
+    """All that take a ``user``, but the list of submissions: students see their own there, whoever is named."""
+    document = house.client.get("/api/v1/openapi.json").json()
+    schemas = document["components"]["schemas"]
+    orders = {name for name, schema in schemas.items() if "user" in schema.get("properties", {})}
+    routes = {
+        f"{method.upper()} {path}"
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if any(parameter["name"] == "user" for parameter in operation.get("parameters", []))
+        or any(f"schemas/{name}'" in str(operation.get("requestBody")) for name in orders)
+    }
+    assert routes == FOR_OTHERS.keys() | {"GET /api/v1/submissions"}
 
 
 def test_every_route_says_what_it_does(house: House) -> None:

@@ -202,6 +202,26 @@ def test_what_ends_through_our_fault_is_no_way_around_the_quota(server: TestClie
     assert server.post(PATH, json=ORDER, headers=ada).status_code == 429
 
 
+def test_what_is_cancelled_before_it_began_costs_nothing(server: TestClient, sign_up: SignUp) -> None:
+    ada = sign_up("ada")
+    for _ in range(3):
+        last = server.post(PATH, json=ORDER, headers=ada).json()
+    assert server.post(f"{PATH}/{last['id']}/cancel", headers=ada).json()["state"] == "cancelled"
+    again = server.post(PATH, json=ORDER, headers=ada)
+    assert again.status_code == 202
+    listed = server.get(PATH, headers=ada).json()["items"]
+    assert [(item["attempt"], item["charged"]) for item in listed] == [(3, True), (3, False), (2, True), (1, True)]
+    assert server.get(again.headers["Location"], headers=ada).json()["charged"]
+
+
+def test_cancelling_is_no_way_around_the_quota(server: TestClient, sign_up: SignUp) -> None:
+    ada = sign_up("ada")
+    for _ in range(3):
+        made = server.post(PATH, json=ORDER, headers=ada).json()
+        server.post(f"{PATH}/{made['id']}/cancel", headers=ada)
+    assert server.post(PATH, json=ORDER, headers=ada).status_code == 429
+
+
 def test_a_repeated_key_is_one_submission(local: TestClient) -> None:
     key = {"Idempotency-Key": "abc"}
     first = local.post(PATH, json=ORDER, headers=key)

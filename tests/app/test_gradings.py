@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 
 from app.gradings import service as gradings
 from app.gradings.events import events_after
+from app.gradings.line import next_waiting
 from app.gradings.service import Claim, LeaseLost
 from app.store.columns import utc_now
 from app.store.engine import Store
@@ -210,6 +211,17 @@ def test_cancelling_a_running_grading_is_seen_by_its_worker(store: Store, submit
     assert (row.state, row.verdict, row.report) == ("cancelled", None, None)
 
 
+def test_what_was_claimed_is_charged_though_it_was_cancelled_in_the_queue(store: Store, submitted: Submitted) -> None:
+    claim = take(store, submitted)
+    with store.transaction() as session:
+        gradings.hand_on(session, claim)
+    with store.transaction() as session:
+        request_cancel(session, session.get_one(Submission, submitted.submission_id))
+    assert grading(store, submitted).state == "cancelled"
+    with store.reading() as session:
+        assert session.get_one(Submission, submitted.submission_id).charged
+
+
 def test_what_is_cancelled_while_it_is_given_back_is_not_queued_again(store: Store, submitted: Submitted) -> None:
     claim = take(store, submitted)
 
@@ -288,10 +300,10 @@ def test_numbers_that_json_does_not_have_are_kept_as_null(store: Store, submitte
     assert event.data["duration_ms"] is None
 
 
-def test_who_waits_longest_for_a_queue_is_next(store: Store, submitted: Submitted) -> None:
+def test_the_line_of_a_queue_has_what_was_sent_to_it(store: Store, submitted: Submitted) -> None:
     def next_of(queue: str) -> str | None:
         with store.reading() as session:
-            return gradings.next_waiting(session, queue)
+            return next_waiting(session, queue)
 
     assert next_of("cpu") is None, "what was not sent may go to another queue"
     with store.transaction() as session:

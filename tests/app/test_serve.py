@@ -181,7 +181,7 @@ def test_grade_hands_over_its_arguments_and_exit_code(tmp_path: Path) -> None:
     kernel.touch()
     environment = environment_of(tmp_path, PYTHONPATH=f"{tmp_path}:{ROOT}", PYTHONSAFEPATH="1")
     answer = run("grade", str(kernel), "--drill", "toy", "--json", environment=environment)
-    assert (answer.returncode, answer.stdout) == (7, f"{[str(kernel), '--drill', 'toy', '--json']}\n")
+    assert (answer.returncode, answer.stdout) == (7, f"{[str(kernel), '--drill=toy', '--json']}\n")
 
 
 def test_the_broker_listens_on_a_private_socket_only(settings: Settings) -> None:

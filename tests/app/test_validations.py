@@ -182,6 +182,27 @@ def test_a_validation_that_was_never_sent_is_sent_by_the_sweeper(
         assert session.get_one(Validation, uploaded.validation_id).queue == "cpu"
 
 
+def test_a_validation_whose_message_was_overtaken_is_sent_again(
+    store: Store, ines: builders.Principal, uploaded: Uploaded, queue: tuple[Dispatcher, Sweeper, Any]
+) -> None:
+    dispatcher, sweeper, _ = queue
+    with store.transaction() as session:
+        other = versions.upload(session, ines, toy_upload("other"))
+    with store.transaction() as session:
+        later = versions.upload(session, ines, toy_upload("third"))
+    for age, sent in ((3, uploaded), (2, other), (1, later)):
+        assert sent.validation_id is not None
+        assert dispatcher.dispatch(sent.validation_id, VALIDATION)
+        with store.transaction() as session:
+            row = session.get_one(Validation, sent.validation_id)
+            row.sent_at = utc_now() - age * LONG_AGO
+    take(store, other)
+    sweeper.sweep()
+    with store.reading() as session:
+        rows = [session.get_one(Validation, sent.validation_id) for sent in (uploaded, later)]
+    assert [row.sent_at > utc_now() - LONG_AGO for row in rows if row.sent_at] == [True, False]
+
+
 def test_a_validation_lost_with_its_worker_is_begun_again(
     store: Store, uploaded: Uploaded, queue: tuple[Dispatcher, Sweeper, Any]
 ) -> None:
