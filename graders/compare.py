@@ -12,11 +12,14 @@ from enum import StrEnum
 
 import torch
 
-from graders.report import FirstMismatch, Mismatch
+from graders.report import Mismatch, WrongElement
 from graders.tolerance import Policy, ulp
 
 BLOCK_NUMEL = 1 << 22
 """Elements compared at a time."""
+
+TOLD = 5
+"""Wrong elements that are told, the first among them."""
 
 MOST = 0.9
 """The share of elements from which on a pattern is said to be filled, where a few happen to be right."""
@@ -67,7 +70,7 @@ def compare(got: torch.Tensor, expected: torch.Tensor, policy: Policy) -> Mismat
         block, expected_block = rows[start:stop], expected_rows[start:stop]
         wrong = _wrong(block, expected_block, policy)
         if wrong.any():
-            tally = tally or _Tally.of(rows, _first(start, block, expected_block, wrong, got.shape, policy))
+            tally = tally or _Tally.of(rows, _some(start, block, expected_block, wrong, got.shape, policy))
             tally.add(start, block, expected_block, wrong, policy)
     return None if tally is None else tally.mismatch()
 
@@ -104,9 +107,11 @@ class _Tally:
 
     per_row: torch.Tensor
     per_column: torch.Tensor
-    first: FirstMismatch
+    some: list[WrongElement]
     max_abs: float | None = None
     max_ulp: float | None = None
+    sum_abs: float = 0.0
+    finite: int = 0
     nan_missing: int = 0
     nan: int = 0
     infinite: int = 0
@@ -114,9 +119,9 @@ class _Tally:
     same_factor: bool = True
 
     @classmethod
-    def of(cls, rows: torch.Tensor, first: FirstMismatch) -> _Tally:
+    def of(cls, rows: torch.Tensor, some: list[WrongElement]) -> _Tally:
         per_row, per_column = (torch.zeros(size, dtype=torch.int64) for size in rows.shape)
-        return cls(per_row, per_column, first)
+        return cls(per_row, per_column, some)
 
     def add(self, start: int, got: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor, policy: Policy) -> None:
         """Count a block of rows from ``start`` on, in which something is ``wrong``."""
@@ -133,12 +138,14 @@ class _Tally:
 
     def _measure(self, got: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor) -> None:
         error = (got - expected).abs_()
-        error.masked_fill_(~(wrong & error.isfinite()), -1.0)
-        largest = float(error.max())
-        if largest < 0:
+        counted = wrong & error.isfinite()
+        error.masked_fill_(~counted, 0.0)
+        finite = int(counted.sum())
+        if not finite:
             return
+        self.sum_abs, self.finite = self.sum_abs + float(error.sum()), self.finite + finite
+        self.max_abs = max(self.max_abs or 0.0, float(error.max()))
         steps = error.div_(ulp(expected, got.dtype))
-        self.max_abs = max(self.max_abs or 0.0, largest)
         self.max_ulp = max(self.max_ulp or 0.0, float(steps.max()))
 
     def mismatch(self) -> Mismatch:
@@ -147,7 +154,9 @@ class _Tally:
             total=self.total,
             max_abs=self.max_abs,
             max_ulp=self.max_ulp,
-            first=self.first,
+            mean_abs=self.sum_abs / self.finite if self.finite else None,
+            first=self.some[0],
+            more=self.some[1:],
             pattern=f"pattern.{self.pattern()}",
         )
 
@@ -210,23 +219,37 @@ def _scaled_by_row(got: torch.Tensor, expected: torch.Tensor, policy: Policy) ->
     return bool(((got - scaled).abs_() <= policy.bound(scaled, got.dtype).mul_(2).add_(rounding)).all())
 
 
-def _first(
+def _some(
     start: int, got: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor, shape: torch.Size, policy: Policy
-) -> FirstMismatch:
-    """The first wrong element of a block that begins at row ``start`` of an output of ``shape``."""
-    row, column = divmod(int(wrong.flatten().to(torch.uint8).argmax()), wrong.shape[1])
-    flat = (start + row) * wrong.shape[1] + column
+) -> list[WrongElement]:
+    """The first wrong element of a block that begins at row ``start`` of an output of ``shape``, and a few more, spread
+    over all that are wrong in the block, the last among them."""
+    places = wrong.flatten().nonzero().flatten()
+    count = min(len(places), TOLD)
+    chosen = [int(places[(len(places) - 1) * number // max(count - 1, 1)]) for number in range(count)]
+    bound = policy.bound(expected, got.dtype)
+    told = []
+    for place in chosen:
+        row, column = divmod(place, wrong.shape[1])
+        right = expected[row, column]
+        told.append(
+            WrongElement(
+                index=_index(start * wrong.shape[1] + place, shape),
+                expected=decimal(float(right), torch.float32),
+                got=decimal(float(got[row, column]), got.dtype),
+                allowed=float(bound[row, column]) if right.isfinite() else None,
+            )
+        )
+    return told
+
+
+def _index(place: int, shape: torch.Size) -> list[int]:
+    """The index, in an output of ``shape``, of an element that stands at ``place`` in it."""
     index: list[int] = []
     for size in reversed(shape):
-        flat, position = divmod(flat, size)
+        place, position = divmod(place, size)
         index.insert(0, position)
-    right = expected[row, column]
-    return FirstMismatch(
-        index=index,
-        expected=decimal(float(right), torch.float32),
-        got=decimal(float(got[row, column]), got.dtype),
-        allowed=float(policy.bound(expected, got.dtype)[row, column]) if right.isfinite() else None,
-    )
+    return index
 
 
 def decimal(value: float, dtype: torch.dtype) -> str:

@@ -74,8 +74,8 @@ class Annotation(Message):
     severity: Severity
 
 
-class FirstMismatch(_Model):
-    """The first element that is wrong. Values are decimal text, since JSON has no NaN or infinity."""
+class WrongElement(_Model):
+    """An element that is wrong. Values are decimal text, since JSON has no NaN or infinity."""
 
     index: list[int]
     expected: str
@@ -92,7 +92,9 @@ class Mismatch(_Model):
     total: int = Field(ge=1)
     max_abs: float | None = Field(None, description="Largest finite absolute error.")
     max_ulp: float | None = Field(None, description="The same in units in the last place of the output's dtype.")
-    first: FirstMismatch | None = None
+    mean_abs: float | None = Field(None, description="Mean absolute error of the wrong elements where it is finite.")
+    first: WrongElement | None = None
+    more: list[WrongElement] = Field([], description="A few further ones, spread over those of the first rows.")
     pattern: str | None = Field(None, description="Catalogue key of the pattern that the wrong elements form.")
 
 

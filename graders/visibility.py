@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 
 from graders.hints import BY_CAUSE
-from graders.report import Annotation, CaseResult, Cause, Param, Report
+from graders.report import Annotation, CaseResult, Cause, Mismatch, Param, Report
 from graders.verdict import CaseStatus, Visibility
 
 SHOWN_PARAMS = frozenset(
@@ -132,10 +132,11 @@ def _visible_annotation(annotation: Annotation) -> Annotation:
     return annotation.model_copy(update=shown)
 
 
-def _pattern_only(case: CaseResult) -> object:
+def _pattern_only(case: CaseResult) -> Mismatch | None:
     if case.mismatch is None:
         return None
-    return case.mismatch.model_copy(update={"first": None, "max_abs": None, "max_ulp": None})
+    told = case.mismatch
+    return Mismatch(count=told.count, total=told.total, pattern=told.pattern)
 
 
 def _hidden_cause(case: CaseResult) -> Cause | None:

@@ -72,6 +72,18 @@ def test_the_first_wrong_element_is_named_with_both_values():
     assert found.max_abs == pytest.approx(float((0.5 - right()[4, 1]).abs()), rel=1e-6)
     assert found.max_ulp is not None
     assert found.max_ulp > 1e4
+    errors = [float((0.25 - right()[2, 7]).abs()), float((0.5 - right()[4, 1]).abs())]
+    assert found.mean_abs == pytest.approx(sum(errors) / 2, rel=1e-6)
+    assert [(element.index, element.got) for element in found.more] == [([4, 1], "0.5")]
+
+
+def test_a_few_wrong_elements_are_told_from_the_first_to_the_last():
+    found = wrong(lambda y: y.mul_(2))
+    assert found.first is not None
+    told = [element.index for element in [found.first, *found.more]]
+    rows, columns = right().shape
+    assert (len(told), told[0], told[-1]) == (5, [0, 0], [rows - 1, columns - 1])
+    assert told == sorted(told)
 
 
 def test_the_index_has_the_outputs_dimensions():
@@ -160,7 +172,10 @@ def test_blocks_of_rows_say_the_same_as_the_whole(monkeypatch: pytest.MonkeyPatc
 
     whole = wrong(change)
     monkeypatch.setattr(module, "BLOCK_NUMEL", 150)
-    assert wrong(change) == whole
+    in_blocks = wrong(change)
+    assert in_blocks.mean_abs == pytest.approx(whole.mean_abs, rel=1e-12)
+    of_the_block = {"mean_abs": whole.mean_abs, "more": whole.more}
+    assert in_blocks.model_copy(update=of_the_block) == whole
     assert whole.pattern == "pattern.tail_columns"
 
 

@@ -10,7 +10,6 @@ from graders.report import (
     Cause,
     Diagnosis,
     Environment,
-    FirstMismatch,
     Message,
     Mismatch,
     Param,
@@ -19,6 +18,7 @@ from graders.report import (
     Report,
     Severity,
     Timeline,
+    WrongElement,
 )
 from graders.verdict import CaseStatus, State, Verdict, Visibility
 from graders.visibility import NOT_COMPILED, hidden_passed, visible_case, visible_report
@@ -28,7 +28,9 @@ MISMATCH = Mismatch(
     total=8,
     max_abs=0.5,
     max_ulp=9.0,
-    first=FirstMismatch(index=[0, 1], expected="1", got="2"),
+    mean_abs=0.4,
+    first=WrongElement(index=[0, 1], expected="1", got="2"),
+    more=[WrongElement(index=[0, 3], expected="1", got="3")],
     pattern="pattern.rows",
 )
 RAISED = Cause(key="case.exception", params={"exception": "ValueError", "line": 7, "message": "x[0, 0] is 0.125"})

@@ -15,7 +15,6 @@ from graders.report import (
     Cause,
     DeviceConditions,
     Diagnosis,
-    FirstMismatch,
     KernelResources,
     Message,
     Mismatch,
@@ -24,6 +23,7 @@ from graders.report import (
     Severity,
     ShapeTiming,
     Timeline,
+    WrongElement,
 )
 from graders.verdict import CaseStatus, State, Verdict, Visibility
 from tests import builders
@@ -36,7 +36,9 @@ MISMATCH = Mismatch(
     total=8,
     max_abs=0.25,
     max_ulp=7.0,
-    first=FirstMismatch(index=[1, 2], expected="0.125", got="0.375", allowed=2.5e-6),
+    mean_abs=0.0625,
+    first=WrongElement(index=[1, 2], expected="0.125", got="0.375", allowed=2.5e-6),
+    more=[WrongElement(index=[1, 3], expected="0", got="nan")],
     pattern="pattern.tail_columns",
 )
 
@@ -130,7 +132,10 @@ def test_a_failed_case_says_why_and_the_first_one_is_open(site: Site) -> None:
         "[1, 2]",
         "0.125",
         "0.375",
-        "Error it may have 2.5e-06",
+        "2.5e-06",
+        "Mean error 0.0625",
+        "[1, 3]",
+        "nan",
         "0.25",
         "printed",
     ):

@@ -13,7 +13,7 @@ from app.cli import cli
 from graders.catalogue import judge_catalogue
 from graders.limits import Limits
 from graders.package import Package
-from graders.report import CaseResult, Cause, FirstMismatch, Mismatch, Report
+from graders.report import CaseResult, Cause, Mismatch, Report, WrongElement
 from graders.verdict import CaseStatus, Verdict, Visibility
 from tests.builders import passed_case
 from tests.builders import report as report_of
@@ -161,7 +161,7 @@ def test_the_command_hands_everything_on(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def failing(ordinal: int, visibility: Visibility, **mismatch: Any) -> CaseResult:
-    first = FirstMismatch(index=[0, ordinal], expected="0.25", got="0.5", allowed=5e-6)
+    first = WrongElement(index=[0, ordinal], expected="0.25", got="0.5", allowed=5e-6)
     return passed_case(
         ordinal,
         visibility,

@@ -11,7 +11,7 @@ from graders.compare import compare
 from graders.drill import Drill
 from graders.hints import RETURNED_INSTEAD
 from graders.memory import Call
-from graders.report import Cause, Mismatch
+from graders.report import Cause, Mismatch, WrongElement
 from graders.tolerance import Policy
 from graders.verdict import Verdict
 from worker.judge.messages import Returned
@@ -60,10 +60,13 @@ def _mismatch(got: torch.Tensor, expected: torch.Tensor, unwritten: torch.Tensor
     found = compare(got, expected, policy)
     if found is None or not unwritten.any():
         return found
-    told: dict[str, object] = {"pattern": _OF_UNWRITTEN.get(found.pattern or "", found.pattern)}
-    if found.first is not None and unwritten[tuple(found.first.index)]:
-        told["first"] = None
-    return found.model_copy(update=told)
+    pattern = _OF_UNWRITTEN.get(found.pattern or "", found.pattern)
+    written = [element for element in _told(found) if not unwritten[tuple(element.index)]]
+    return found.model_copy(update={"pattern": pattern, "first": next(iter(written), None), "more": written[1:]})
+
+
+def _told(mismatch: Mismatch) -> list[WrongElement]:
+    return [*([mismatch.first] if mismatch.first is not None else []), *mismatch.more]
 
 
 def of_operation(name: str) -> Cause:

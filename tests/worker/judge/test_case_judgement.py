@@ -10,7 +10,7 @@ import torch
 import graders
 from graders.drill import Drill, load_drill
 from graders.memory import Call, Destination, Layout, Operand
-from graders.report import FirstMismatch
+from graders.report import WrongElement
 from graders.verdict import Verdict
 from worker.judge.case_judgement import Judgement, judge_call
 from worker.judge.messages import Returned
@@ -56,11 +56,11 @@ def test_a_wrong_element_that_was_written_is_told(drill: Drill) -> None:
     found = judged(drill, out, unwritten)
     assert found.mismatch is not None
     assert found.mismatch.first is not None
-    assert (found.mismatch.first.index, found.mismatch.first.got) == ([0, 1], "0.5")
+    assert (found.mismatch.first.index, found.mismatch.first.got, found.mismatch.more) == ([0, 1], "0.5", [])
 
 
 def test_a_nan_that_was_written_is_told(drill: Drill) -> None:
     found = judged(drill, torch.full((3, 4), NAN), torch.zeros(3, 4, dtype=torch.bool))
     assert found.mismatch is not None
     assert found.mismatch.pattern == "pattern.all_nan"
-    assert isinstance(found.mismatch.first, FirstMismatch)
+    assert isinstance(found.mismatch.first, WrongElement)
