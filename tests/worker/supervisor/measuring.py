@@ -33,6 +33,14 @@ def never() -> None:
     """Who waits goes on waiting."""
 
 
+class GivenUp(Exception):
+    """The test does not wait."""
+
+
+def give_up() -> None:
+    raise GivenUp
+
+
 @contextmanager
 def measuring(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A worker that measures until the block ends; gone after it."""

@@ -13,6 +13,7 @@ import pytest
 
 from graders.verdict import Lane
 from tests.nvml import FakeGpu, FakeNvml
+from tests.worker.supervisor.measuring import NAME, GivenUp, give_up
 from worker.sandbox.tier_a import as_root
 from worker.supervisor.device_lock import DeviceLock, LockUnavailable, NoLock, lock_for, shared_folder
 from worker.supervisor.nvml import open_device
@@ -32,7 +33,6 @@ with DeviceLock(sys.argv[1], Path(sys.argv[2])).held(lambda: None):
 print("done", flush=True)
 signal.pause()
 """
-NAME = "GPU-0a1b2c3d"
 
 
 class Worker:
@@ -54,14 +54,6 @@ class Worker:
     def end(self) -> None:
         self.process.kill()
         self.process.communicate()
-
-
-class GivenUp(Exception):
-    """The test does not wait."""
-
-
-def give_up() -> None:
-    raise GivenUp
 
 
 @pytest.fixture

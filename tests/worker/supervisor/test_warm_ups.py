@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from graders.verdict import Lane
-from tests.worker.supervisor.measuring import measuring, never, warm_ups_in
+from tests.worker.supervisor.measuring import GivenUp, give_up, measuring, never, warm_ups_in
 from worker.supervisor.device_lock import DeviceLock, LockUnavailable, lock_for
 from worker.supervisor.warm_ups import NoWarmUps, WarmUp, WarmUps, warm_ups_beside
 
@@ -47,14 +47,6 @@ class Warming:
     def end(self) -> None:
         self.process.kill()
         self.process.communicate()
-
-
-class GivenUp(Exception):
-    """The test does not wait."""
-
-
-def give_up() -> None:
-    raise GivenUp
 
 
 @pytest.fixture
