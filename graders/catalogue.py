@@ -42,12 +42,18 @@ class Catalogue:
         return fields_of(self._sentences[locale][key])
 
     def render(self, key: str, params: Mapping[str, Param] | None = None, locale: str = "en") -> str:
-        """The sentence, or the bare key where the catalogue has none: a missing sentence must not hide a verdict."""
+        """The sentence, or the bare key where the catalogue has none: a missing sentence must not hide a verdict.
+
+        One about a misconception may name its title.
+        """
         sentence = self._sentences.get(locale, self._sentences["en"]).get(key)
         if sentence is None:
             return key
+        given = dict(params or {})
+        if "misconception" in given:
+            given["title"] = self.render(f"misconception.{given['misconception']}.title", locale=locale)
         return "".join(
-            text if name is None else text + _put(name, params or {})
+            text if name is None else text + _put(name, given)
             for text, name, _, _ in string.Formatter().parse(sentence)
         )
 

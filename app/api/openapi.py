@@ -16,12 +16,12 @@ _CONTENT = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{_NAME}"}}}
 
 Responses = dict[int | str, dict[str, Any]]
 
-#: For the document alone: who calls is found out by ``app.api.dependencies``, which knows browsers too.
 bearer = HTTPBearer(
     auto_error=False,
     scheme_name="token",
     description="A token from POST /api/v1/users or /api/v1/tokens, or from the operator. Browsers sign in at /login.",
 )
+"""For the document alone: who calls is found out by ``app.api.dependencies``, which knows browsers too."""
 
 
 class FieldProblem(BaseModel):

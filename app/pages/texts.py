@@ -24,11 +24,8 @@ class Speaker:
         return self.catalogue.render(key, {name: _number(value) for name, value in params.items()}, self.locale)
 
     def message(self, message: Message) -> str:
-        """The sentence of a report's message. One about a misconception names its title."""
-        params = dict(message.params)
-        if "misconception" in params:
-            params["title"] = self(f"misconception.{params['misconception']}.title")
-        return self(message.key, **params)
+        """The sentence of a report's message."""
+        return self(message.key, **message.params)
 
     def known(self, key: str, otherwise: str) -> str:
         """The sentence of a key that a newer worker may have made up."""

@@ -30,23 +30,13 @@ class Sentences:
 
     catalogue: Catalogue
 
-    def __call__(self, key: str) -> Localised:
+    def __call__(self, key: str, params: dict[str, Param] | None = None) -> Localised:
         """The sentence of a key. What has none is told by its key."""
-        return Localised(en=self._told(key, {}, "en"), zh=self._told(key, {}, "zh"))
+        en, zh = (self.catalogue.render(key, params, locale) or key for locale in ("en", "zh"))
+        return Localised(en=en, zh=zh)
 
     def of(self, message: Message) -> Localised:
-        """The sentence of a message. One about a misconception names its title."""
-        key, params = message.key, message.params
-        if "misconception" not in params:
-            return Localised(en=self._told(key, params, "en"), zh=self._told(key, params, "zh"))
-        title = self(f"misconception.{params['misconception']}.title")
-        return Localised(
-            en=self._told(key, {**params, "title": title.en}, "en"),
-            zh=self._told(key, {**params, "title": title.zh}, "zh"),
-        )
-
-    def _told(self, key: str, params: dict[str, Param], locale: str) -> str:
-        return self.catalogue.render(key, params, locale) or key
+        return self(message.key, message.params)
 
 
 class MessageOut(Message):

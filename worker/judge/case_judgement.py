@@ -11,7 +11,7 @@ from graders.compare import compare
 from graders.drill import Drill
 from graders.hints import RETURNED_INSTEAD
 from graders.memory import Call
-from graders.report import Cause, Mismatch, WrongElement
+from graders.report import Cause, Mismatch
 from graders.tolerance import Policy
 from graders.verdict import Verdict
 from worker.judge.messages import Returned
@@ -55,18 +55,14 @@ _OF_UNWRITTEN = {
 
 def _mismatch(got: torch.Tensor, expected: torch.Tensor, unwritten: torch.Tensor, policy: Policy) -> Mismatch | None:
     """How an output is wrong, as far as it was written."""
-    if unwritten.all():
-        return None
     found = compare(got, expected, policy)
     if found is None or not unwritten.any():
         return found
+    if unwritten.all():
+        return None
     pattern = _OF_UNWRITTEN.get(found.pattern or "", found.pattern)
-    written = [element for element in _told(found) if not unwritten[tuple(element.index)]]
-    return found.model_copy(update={"pattern": pattern, "first": next(iter(written), None), "more": written[1:]})
-
-
-def _told(mismatch: Mismatch) -> list[WrongElement]:
-    return [*([mismatch.first] if mismatch.first is not None else []), *mismatch.more]
+    told = [element for element in (found.first, *found.more) if element and not unwritten[tuple(element.index)]]
+    return found.model_copy(update={"pattern": pattern, "first": told[0] if told else None, "more": told[1:]})
 
 
 def of_operation(name: str) -> Cause:
