@@ -9,7 +9,7 @@ from graders.report import CaseResult, Report
 from graders.verdict import CaseStatus, Lane, Verdict
 
 AT = 3
-"""The tested call that does what it should not: there are results before it and a case after it."""
+"""The case in which the submission does what it should not: there are results before it and a case after it."""
 
 RIGHT = """
 import ctypes, os, signal, socket, sys, threading, time
@@ -51,7 +51,7 @@ def spin(x):
 """
 
 _FAULTY = """
-TESTED = sys.argv[2] in ("interpreter", "gpu")  # not in the runner that only compiles
+STRUCK = {{"interpreter": 1, "gpu": 2}}.get(sys.argv[2])  # on a GPU the compile pass calls in the same process
 ctypes.CDLL(None).prctl(15, {mark!r}.encode())  # the name of this process and of all that it starts
 
 def channel():
@@ -65,8 +65,8 @@ right, calls = softmax, 0
 
 def softmax(x, out):
     global calls
-    calls += 1
-    if TESTED and calls == {at}:
+    calls += x.shape == (3, 1000)  # T2's all_equal
+    if x.shape == (3, 1000) and calls == STRUCK:
         fault(x, out)
     right(x, out)
 
@@ -83,7 +83,7 @@ _BOTH = (Lane.INTERPRETER, Lane.GPU)
 class Fault:
     """A fault and its consequences.
 
-    ``call`` is done in the tested call ``AT``, ``on_import`` at the end of the file. ``keys`` are the causes that may
+    ``call`` is done in the tested case ``AT``, ``on_import`` at the end of the file. ``keys`` are the causes that may
     be named, nothing where none is. ``contained`` is whether the case after it passes in another runner; what fills
     the process or the disk without ending them may cost the rest as well. ``limits`` are its own, for the GPU lane.
     """
@@ -97,13 +97,10 @@ class Fault:
     on_import: str = ""
     limits: dict[str, float] = field(default_factory=dict)
 
-    def source(self, mark: str, *, compiled: int = 0) -> str:
-        """The submission, whose processes all have the name ``mark`` (at most 15 letters).
-
-        ``compiled``: calls that the compile pass makes in the same process before the first test.
-        """
+    def source(self, mark: str) -> str:
+        """The submission, whose processes all have the name ``mark`` (at most 15 letters)."""
         call = self.call.replace("\n", "\n    ")
-        faulty = _FAULTY.format(mark=mark, at=compiled + AT, call=call, on_import=self.on_import)
+        faulty = _FAULTY.format(mark=mark, call=call, on_import=self.on_import)
         return RIGHT + (_KERNELS if self.lanes == (Lane.GPU,) else "") + faulty
 
     def check(self, report: Report) -> None:

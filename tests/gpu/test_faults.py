@@ -69,8 +69,7 @@ def test_a_fault_costs_its_case_and_the_next_grading_is_right(
     grade_in: GradeIn, package: Package, fault: Fault
 ) -> None:
     mark = f"wg-{fault.name}"[:15]
-    compiled = sum(map(len, AROUND_A_FAULT.values()))  # the compile pass makes one call a case
-    report = grade_in(reduced(package, **AROUND_A_FAULT), fault.source(mark, compiled=compiled), **fault.limits)
+    report = grade_in(reduced(package, **AROUND_A_FAULT), fault.source(mark), **fault.limits)
     wait_until(lambda: named(mark) == [], "all that it started is dead", DEATH_S)
     fault.check(report)
     assert grade_in(reduced(package, **BASIC), RIGHT).verdict is Verdict.ACCEPTED
