@@ -1,4 +1,4 @@
-"""One timed round: probe, fill, probe, change the peaks, go, done, take the outputs, check them."""
+"""One timed round: settle, probe, fill, probe, change the peaks, go, done, take the outputs, check them."""
 
 from __future__ import annotations
 
@@ -70,13 +70,14 @@ class Rounds:
                     raise Interference(self._reason(evidence))
 
     def _once(self, contestant: Contestant, count: int, *, checked: bool) -> tuple[Round, Stretch | None]:
-        """The contestant is awake from the first probe to the last copy: what it does before go shows in the judge's
-        own operations and is stale once the peaks have changed; what it does after done shows in the copies."""
+        """The contestant is awake from before the first probe to the last copy: what it does before go shows in the
+        judge's own operations and is stale once the peaks have changed; what it does after done shows in the copies."""
         slots, calibration = contestant.slots, self._calibration
         values = slots.draw()
         order, used = contestant.draw(count)
         taken = self._random.sample(used, len(used))
         contestant.resume()
+        contestant.settle()
         own = [
             ("probe", self._clock.timed(self._to.copy_, self._from), calibration.probe_s),
             ("fill", self._clock.timed(slots.fill, values), slots.fill_s(calibration)),
