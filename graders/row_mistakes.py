@@ -70,7 +70,7 @@ def loaded(call: Call, row_stride: int, column_stride: int) -> torch.Tensor:
 
 
 def stored(call: Call, y: torch.Tensor, row_stride: int) -> torch.Tensor:
-    """What out holds after ``y`` was written with rows ``row_stride`` apart, the last row last."""
+    """What out holds after ``y`` was written with rows ``row_stride`` apart, which is no less than their length."""
     (rows, columns), right = y.shape, call.outs[0].layout.strides[0]
     if row_stride == right:
         return y
@@ -176,8 +176,11 @@ def columns_apart(call: Call) -> bool:
 
 
 def strides_differ(call: Call) -> bool:
+    """Whether rows of x and of out are not equally far apart. With x's stride rows of out must not overlap, as on a GPU
+    nobody knows which is written last."""
     x, out = layouts(call)
-    return shape(call)[0] > 1 and x.strides[0] != out.strides[0]
+    rows, columns = shape(call)
+    return rows > 1 and x.strides[0] != out.strides[0] and x.strides[0] >= columns
 
 
 def beyond_32_bits(call: Call) -> bool:
