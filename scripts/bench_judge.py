@@ -30,6 +30,7 @@ from worker.supervisor.supervisor import Supervisor  # noqa: E402
 
 SLUG = "t2_softmax"
 REFERENCE = ROOT / "reference" / f"{SLUG}.py"
+SHORT_SHAPES = ROOT / "scripts" / "short_shapes.py"
 
 
 class Quiet:
@@ -49,14 +50,20 @@ def without_timed_reference(package: Package) -> Package:
     return Package(package.slug, package.files | {name: package.files[name] + b"\ndel timed_reference\n"})
 
 
+def at_short_shapes(package: Package) -> Package:
+    """The drill with other timed shapes."""
+    return Package(package.slug, package.files | {f"graders/{SLUG}/performance.py": SHORT_SHAPES.read_bytes()})
+
+
 Graded = list[tuple[Report, float]]
 """Reports that have speeds, each with the seconds that its grading took."""
 
 
-def grade_all(sources: list[Path], gradings: int, keep: Callable[[dict[str, Graded]], None]) -> dict[str, Graded]:
+def grade_all(
+    shipped: Package, sources: list[Path], gradings: int, keep: Callable[[dict[str, Graded]], None]
+) -> dict[str, Graded]:
     """Of ``gradings`` gradings of each source, after one that warms the judge. ``keep`` is called after each."""
     post = choose_post("gpu", "auto")
-    shipped = Package.from_tree(SLUG)
     itself = without_timed_reference(shipped)
     supervisor = Supervisor(Lane.GPU, STANDBY[Lane.GPU], sandbox=post.sandbox)
     supervisor.warm_up()
@@ -101,10 +108,10 @@ def grade_all(sources: list[Path], gradings: int, keep: Callable[[dict[str, Grad
         supervisor.close()
 
 
-def own_times() -> dict[str, float]:
+def own_times(*arguments: str) -> dict[str, float]:
     """Microseconds a call by the device's own clock, from a process of its own."""
     program = ROOT / "scripts" / "device_times.py"
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, program, *arguments], capture_output=True, text=True, check=True)
     times: dict[str, float] = json.loads(done.stdout)
     return times
 
@@ -147,6 +154,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gradings", type=int, default=20)
     parser.add_argument("--also", type=Path, nargs="*", default=[], help="other submissions, graded as often")
+    parser.add_argument("--short", action="store_true", help="at shapes of 5 to 35 µs a call instead of the drill's")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
 
@@ -155,11 +163,13 @@ def main() -> None:
             kept = {name: [as_json(report, seconds) for report, seconds in done] for name, done in graded.items()}
             arguments.json.write_text(json.dumps(kept))
 
-    graded = grade_all([REFERENCE, *arguments.also], arguments.gradings, keep)
+    package = Package.from_tree(SLUG)
+    package = at_short_shapes(package) if arguments.short else package
+    graded = grade_all(package, [REFERENCE, *arguments.also], arguments.gradings, keep)
     for reports in graded.values():
         print_phases(reports)
         print(f"GPU: {reports[-1][0].environment.gpu}, {reports[-1][0].performance.conditions}", flush=True)
-    own = own_times()
+    own = own_times("--short") if arguments.short else own_times()
     for name, reports in graded.items():
         print_shapes(name, reports, own)
 

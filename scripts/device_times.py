@@ -1,4 +1,5 @@
-"""Microseconds a call of the kernel in T2's reference file at every timed shape, by the device's own events, as JSON.
+"""Microseconds a call of the kernel in T2's reference file, by the device's own events, as JSON: at the drill's timed
+shapes, or with ``--short`` at those of ``short_shapes.py``.
 
 Many calls on inputs and outputs of their own, in one CUDA graph: no process, no clock and no launch of the judge's.
 """
@@ -15,7 +16,9 @@ import torch
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from graders.t2_softmax.performance import SHAPES  # noqa: E402
+import short_shapes  # noqa: E402
+
+from graders.t2_softmax import performance  # noqa: E402
 from graders.timed import TimedShape  # noqa: E402
 from reference.t2_softmax import softmax  # noqa: E402
 
@@ -50,4 +53,5 @@ def call_us(shape: TimedShape) -> float:
 
 
 if __name__ == "__main__":
-    print(json.dumps({shape.name: call_us(shape) for shape in SHAPES}))
+    shapes = short_shapes.SHAPES if "--short" in sys.argv else performance.SHAPES
+    print(json.dumps({shape.name: call_us(shape) for shape in shapes}))

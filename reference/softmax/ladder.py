@@ -6,7 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reference import traffic
-from reference.softmax import aligned, cooperative, naive, one_row, online, persistent, pieces, several_rows, split
+from reference.softmax import (
+    aligned,
+    cooperative,
+    naive,
+    one_row,
+    online,
+    persistent,
+    pieces,
+    several_rows,
+    split,
+    streamed,
+)
 from reference.traffic import Traffic
 
 
@@ -33,4 +44,5 @@ RUNGS = {
     "pieces": Rung(pieces.softmax, traffic.fused, pieces.LONGEST_ROW),
     "aligned": Rung(aligned.softmax, traffic.fused, aligned.LONGEST_ROW),
     "cooperative": Rung(cooperative.softmax, traffic.cooperative, cooperative.LONGEST_ROW),
+    "streamed": Rung(streamed.softmax, traffic.two_passes),
 }

@@ -49,22 +49,22 @@ Table = tuple[tuple[int, Choice], ...]
 
 TABLES: dict[int, Table] = {
     2: (
-        (256, Choice("several_rows", {"rows_per_program": 8, "warps": 1})),
-        (512, Choice("several_rows", {"rows_per_program": 4, "warps": 1})),
+        (256, Choice("several_rows", {"rows_per_program": 4, "warps": 1})),
+        (512, Choice("several_rows", {"rows_per_program": 2, "warps": 2})),
         (1024, Choice("pieces", {"warps": 1})),
-        (2048, Choice("pieces", {"warps": 2})),
-        (4096, Choice("pieces", {"warps": 4})),
-        (8448, Choice("pieces", {"warps": 8})),
+        (2048, Choice("pieces", {"warps": 4})),
+        (4096, Choice("pieces", {"warps": 8})),
+        (8192, Choice("pieces", {"warps": 16})),
+        (16384, Choice("pieces", {"warps": 8})),
         (32768, Choice("pieces", {"warps": 16})),
     ),
     4: (
-        (256, Choice("several_rows", {"rows_per_program": 4, "warps": 1})),
-        (512, Choice("several_rows", {"rows_per_program": 2, "warps": 1})),
-        (1024, Choice("pieces", {"warps": 1})),
-        (2048, Choice("pieces", {"warps": 2})),
-        (4096, Choice("pieces", {"warps": 4})),
-        (8448, Choice("pieces", {"warps": 8})),
-        (16384, Choice("pieces", {"warps": 16})),
+        (256, Choice("several_rows", {"rows_per_program": 2, "warps": 2})),
+        (512, Choice("pieces", {"warps": 2})),
+        (1024, Choice("one_row", {"warps": 4})),
+        (2048, Choice("pieces", {"warps": 1})),
+        (8448, Choice("pieces", {"warps": 16})),
+        (16384, Choice("one_row", {"warps": 32})),
         (32768, Choice("pieces", {"warps": 32})),
     ),
     8: (
@@ -98,6 +98,14 @@ def slice_block(device: torch.device, rows: int, columns: int, itemsize: int) ->
     """
     wanted = -(-rows * columns // multiprocessors(device))
     return max(SMALLEST_SLICE, min(LARGEST_SLICE_BYTES // itemsize, 1 << (wanted - 1).bit_length()))
+
+
+def streamed_bytes(device: torch.device, nbytes: int, programs: int) -> int:
+    """Bytes of a row for each of so many ``programs`` a multiprocessor: half of the L2 cache holds those of all.
+
+    Of a matrix of fewer ``nbytes`` every program gets some.
+    """
+    return max(1, min(cache_bytes(device) // 2, nbytes) // (multiprocessors(device) * programs))
 
 
 def warps(block: int) -> int:
@@ -137,13 +145,17 @@ def multiprocessors(device: torch.device) -> int:
     return 132 if device.type == "meta" else 1
 
 
+def cache_bytes(device: torch.device) -> int:
+    """Bytes of the GPU's L2 cache; an H200's where there is none."""
+    return torch.cuda.get_device_properties(device).L2_cache_size if device.type == "cuda" else 60 * 2**20
+
+
 def rows_under_way(device: torch.device, row_bytes: int) -> int:
     """Rows to read twice at a time: as many as half of the L2 cache holds, a whole number a multiprocessor.
 
     If it does not hold one for each, nothing is gained by a limit.
     """
-    cache = torch.cuda.get_device_properties(device).L2_cache_size if device.type == "cuda" else 50 * 2**20
-    each = cache // 2 // row_bytes // multiprocessors(device)
+    each = cache_bytes(device) // 2 // row_bytes // multiprocessors(device)
     return min(each or MOST_PROGRAMS, MOST_PROGRAMS) * multiprocessors(device)
 
 

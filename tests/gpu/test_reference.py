@@ -47,6 +47,7 @@ def test_beyond_the_matrix(check: Callable[[str, str], str | None], variant: str
         ("pieces", 32776),
         ("aligned", 1001),
         ("cooperative", 50_001),
+        ("streamed", 50_001),
     ],
 )
 def test_more_than_two_to_the_31_elements(variant: str, columns: int) -> None:
@@ -84,24 +85,34 @@ def test_the_result_is_the_same_every_time(name: str) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize(("rows", "columns"), [(1, 131_072), (8, 500_000), (64, 50_257), (300, 40_000), (3, 2**20)])
-def test_programs_share_rows(rows: int, columns: int, dtype: torch.dtype) -> None:
+@pytest.mark.parametrize(
+    ("rung", "options"),
+    [("cooperative", {"ahead": 0}), ("cooperative", {}), ("streamed", {}), ("streamed", {"slice_bytes": 40_000})],
+)
+def test_programs_share_rows(rung: str, options: dict[str, int], rows: int, columns: int, dtype: torch.dtype) -> None:
     x = torch.randn(rows, columns, device=DEVICE).to(dtype)
     x[0, : columns // 2] = -torch.inf
     x[-1, columns // 3] = 20
-    for ahead in (0, 128):
-        out = torch.full_like(x, torch.nan)
-        RUNGS["cooperative"].softmax(x, out, ahead=ahead)
-        assert difference(out, x) is None
+    out = torch.full_like(x, torch.nan)
+    RUNGS[rung].softmax(x, out, **options)
+    assert difference(out, x) is None
 
 
-@pytest.mark.parametrize("block", [256, 1024, 4096])
-def test_rows_that_take_turns_give_the_same_every_time(block: int) -> None:
-    x = torch.randn(3000, 5001, device=DEVICE)
+@pytest.mark.parametrize(
+    ("rung", "options"),
+    [
+        *[("cooperative", {"block": block}) for block in (256, 1024, 4096)],
+        *[("streamed", {"slice_bytes": share, "warps": 1, "depth": 1}) for share in (1000, 4000, 16_000)],
+        ("pieces", {"short": True, "programs": 2}),
+    ],
+)
+def test_rows_that_take_turns_give_the_same_every_time(rung: str, options: dict[str, int]) -> None:
+    x = torch.randn(3000, 5001, device=DEVICE).to(torch.bfloat16 if rung == "pieces" else torch.float32)
     first, again = torch.empty_like(x), torch.empty_like(x)
-    RUNGS["cooperative"].softmax(x, first, block=block)
+    RUNGS[rung].softmax(x, first, **options)
     assert difference(first, x) is None
     for _ in range(20):
-        RUNGS["cooperative"].softmax(x, again, block=block)
+        RUNGS[rung].softmax(x, again, **options)
         assert torch.equal(first, again)
 
 

@@ -81,6 +81,16 @@ def _with_block(rung: str, pieces: int, least: int = 1, **choices: int) -> Calla
     return run
 
 
+def _streamed_in(programs: int) -> Callable[..., object]:
+    """The rung with a row shared by so many programs, if it is long enough."""
+
+    def run(x: torch.Tensor, out: torch.Tensor, *, empty_row: EmptyRow) -> None:
+        share = cdiv(x.shape[1] * x.itemsize, programs)
+        RUNGS["streamed"].softmax(x, out, empty_row=empty_row, slice_bytes=share, warps=1, depth=1, stages=2)
+
+    return run
+
+
 VARIANTS: dict[str, Callable[..., object]] = {
     "dispatch": softmax,
     **{name: rung.softmax for name, rung in RUNGS.items()},
@@ -89,9 +99,11 @@ VARIANTS: dict[str, Callable[..., object]] = {
     "online_in_4": _with_block("online", 4, programs=2),
     "split_in_2": _with_block("split", 4, splits=2),
     "split_in_many": _with_block("split", 5, splits=1000),
-    "pieces_of_64": partial(RUNGS["pieces"].softmax, warps=1, stream=True),
+    "pieces_of_1_warp": partial(RUNGS["pieces"].softmax, warps=1, stream=True, short=True),
     "aligned_tile_of_8": partial(RUNGS["aligned"].softmax, rows_per_program=8),
     "cooperative_in_5": _with_block("cooperative", 5, least=256, programs=1),
+    "streamed_in_4": _streamed_in(4),
+    "streamed_by_1_warp": partial(RUNGS["streamed"].softmax, warps=1, depth=2, programs=8),
 }
 """The rungs as they are, and with the choices that make their loops turn on small matrices."""
 
@@ -100,7 +112,7 @@ LONGEST_ROW = {
     for variant in VARIANTS
     for name, rung in RUNGS.items()
     if variant == name or variant.startswith(f"{name}_")
-} | {"pieces_of_64": 2048}  # its one warp has no registers for more
+} | {"pieces_of_1_warp": 2048}  # its one warp has no registers for more
 """By variant; None or absent: any."""
 
 Layout = Callable[[int, int, torch.dtype, str], torch.Tensor]

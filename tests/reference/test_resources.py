@@ -50,7 +50,7 @@ def test_every_rung_compiles_for_every_target_without_spills(name: str) -> None:
         assert (entry.first, entry.last) == (2048, 2048)
         assert [usage.target for usage in entry.usages] == [f"sm_{capability}" for capability in CAPABILITIES]
         for usage in entry.usages:
-            assert 16 <= usage.registers <= 64
+            assert 16 <= usage.registers <= 96
             assert usage.spilled_bytes == 0
 
 
@@ -92,7 +92,7 @@ def test_loads_are_as_wide_as_the_length_allows(name: str, columns: int, dtype: 
 @pytest.mark.parametrize(
     ("columns", "dtype"), [(781, torch.bfloat16), (1025, torch.float32), (2047, torch.bfloat16), (2046, torch.bfloat16)]
 )
-@pytest.mark.parametrize("name", ["pieces", "aligned", "cooperative"])
+@pytest.mark.parametrize("name", ["pieces", "aligned", "cooperative", "streamed"])
 def test_the_body_of_a_row_that_begins_anywhere_is_loaded_16_bytes_at_a_time(
     name: str, columns: int, dtype: torch.dtype
 ) -> None:

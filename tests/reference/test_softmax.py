@@ -135,15 +135,16 @@ def test_programs_that_cannot_all_be_resident_are_not_launched() -> None:
         plan(1, 8000, 1024, resident=7)
 
 
-@pytest.mark.parametrize("columns", [1, 7, 63, 64, 781, 1000, 8320, 12672, 50257, 65536])
-@pytest.mark.parametrize("spare", [0, 3, 7])
+@pytest.mark.parametrize("columns", [16, 63, 64, 781, 1000, 8320, 12672, 50257, 65536])
+@pytest.mark.parametrize("vector", [1, 4, 8])
 @pytest.mark.parametrize("warps", [1, 4, 32])
-def test_a_row_is_cut_into_whole_blocks_and_a_rest(columns: int, spare: int, warps: int) -> None:
-    whole, rest = cut(columns, spare, 64 * warps)
-    left = columns - sum(whole)
-    assert all(piece.bit_count() == 1 and piece >= 64 * warps for piece in whole)
-    assert len(whole) <= 4
-    assert min(spare, columns) <= left <= rest < 2 * max(left, 1)
+def test_a_row_is_cut_into_whole_blocks_and_a_tail_wherever_it_begins(columns: int, vector: int, warps: int) -> None:
+    lanes = 128 * warps
+    cutting = cut(columns, lanes, vector)
+    assert list(cutting) == sorted({1 << bit for bit in range(10)} & set(cutting), reverse=True)
+    for head in range(vector):
+        tail = (columns - head) // vector * vector - lanes * sum(cutting)
+        assert 0 <= tail < lanes or (tail == lanes and vector > 1)
 
 
 def test_captured_launches_get_counters_of_their_own_until_the_reserve_is_used_up(
