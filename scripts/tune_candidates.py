@@ -79,6 +79,11 @@ def _shared(point: Point) -> Iterator[Choice]:
         if worth_it if point.replayed else warps * each >= 24 and per_thread > 8:
             options = {"block": block, "warps": warps, "programs": each, "ahead": ahead}
             yield Choice("cooperative", options)
+    if point.itemsize == 2 and not point.replayed:
+        for block, per_thread, each in product((32768, 16384, 8192), (64, 32), (1, 2, 3, 4)):
+            warps = block // (32 * per_thread)
+            if 16 <= warps * each <= 32 and -(-columns // block) <= MULTIPROCESSORS * each:
+                yield Choice("cooperative", {"block": block, "warps": warps, "programs": each, "ahead": 0, "short": 1})
 
 
 def _twice(point: Point) -> Iterator[Choice]:
@@ -103,8 +108,8 @@ def _streamed(point: Point) -> Iterator[Choice]:
     if row_bytes < 24 << 10:
         return
     shapes = ((8, 4, 2, 3), (8, 4, 2, 4), (8, 2, 3, 4), (8, 4, 3, 3), (16, 2, 2, 3), (4, 4, 4, 3))
-    for (warps, depth, programs, stages), part in product(shapes, (4, 3, 2)):
+    for (warps, depth, programs, stages), part, ahead in product(shapes, (4, 3, 2), (0, 128)):
         under_way = min(CACHE_BYTES // part, point.rows * row_bytes)
         slice_bytes = min(row_bytes, under_way // (MULTIPROCESSORS * programs))
-        options = {"warps": warps, "depth": depth, "programs": programs, "stages": stages}
+        options = {"warps": warps, "depth": depth, "programs": programs, "stages": stages, "ahead": ahead}
         yield Choice("streamed", options | {"slice_bytes": slice_bytes})

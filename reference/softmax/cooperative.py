@@ -21,7 +21,8 @@ import triton.language as tl
 
 from reference.softmax import tuning
 from reference.softmax.arguments import COMPUTE_DTYPE, EmptyRow, operands
-from reference.softmax.arithmetic import finite_base, in_units, reciprocal
+from reference.softmax.arithmetic import finite_base, reciprocal
+from reference.softmax.hints import in_units, prefetch, read_again
 from reference.softmax.meeting import (
     COUNTER_STRIDE,
     MOST_GROUPS,
@@ -34,15 +35,6 @@ from reference.softmax.meeting import (
 from reference.softmax.vectors import around, body_start, head_length, shift
 
 LONGEST_ROW = 1 << 20
-
-
-@triton.jit
-def prefetch(first_ptr, elements, BLOCK: tl.constexpr, AHEAD: tl.constexpr):
-    """Ask for so many elements to be brought into the L2 cache, by every AHEADth of them, and wait for none."""
-    at = first_ptr + tl.minimum(tl.arange(0, BLOCK // AHEAD) * AHEAD, elements - 1)
-    tl.inline_asm_elementwise(
-        "prefetch.global.L2 [$1]; mov.b32 $0, 0;", "=r,l", [at.to(tl.int64)], dtype=tl.int32, is_pure=False, pack=1
-    )
 
 
 @triton.jit(do_not_specialize=["splits", "rows"])
@@ -68,6 +60,7 @@ def softmax_cooperative(
     SPLITS: tl.constexpr,
     AHEAD: tl.constexpr,
     STRIDE: tl.constexpr,
+    SHORT: tl.constexpr,
 ):
     split, group = tl.program_id(0) % splits, tl.program_id(0) // splits
     groups = tl.num_programs(0) // splits
@@ -84,19 +77,20 @@ def softmax_cooperative(
         body = (length - head) // SHIFT * SHIFT
         inside = lane < in_units(tl.minimum(slice_length, body - first), SHIFT if SHIFT > 1 else UNIT)
         x_slice = x_body + first * x_column_stride
-        x = tl.load(x_slice + lane * x_column_stride, mask=inside, other=-float("inf")).to(COMPUTE)
+        x = tl.load(x_slice + lane * x_column_stride, mask=inside, other=-float("inf"))
         if AHEAD > 0:
             coming = tl.where(row < rows - groups, row + groups, row)  # the last row is there already
             ahead = body_start(coming, x_row_stride, UNIT, SHIFT) + first
             prefetch(x_ptr + ahead, tl.minimum(slice_length, columns - SHIFT - first), BLOCK, AHEAD)
-        own_peak = tl.max(x, axis=0)
+        own_peak = tl.max(x.to(COMPUTE), axis=0)
         if SHIFT > 1:
             at_edge = edge_lane < tl.where(split == splits - 1, length - body, 0)  # the last program has them, too
             beside = around(edge_lane, head, body, SHIFT).to(INDEX)
             edge = tl.load(x_body + beside, mask=at_edge, other=-float("inf")).to(COMPUTE)
             own_peak = tl.maximum(own_peak, tl.max(edge, axis=0))  # all programs read N a row: MN in all
         own_base = finite_base(own_peak)
-        weight = tl.exp(x - own_base)
+        x = read_again(x, SHORT)
+        weight = tl.exp(x.to(COMPUTE) - own_base)
         own_total = tl.sum(weight, axis=0)
         if SHIFT > 1:
             edge_weight = tl.exp(edge - own_base)
@@ -107,6 +101,8 @@ def softmax_cooperative(
         arrive_and_wait(arrived_ptr, turn * splits)
         base, total = merge_partials(partial_ptr, splits, COMPUTE, SPLITS)  # reads 2S: 2MS² in all, out of the L2 cache
         scale = tl.exp(own_peak - base) * reciprocal(total, ZERO_EMPTY)
+        if SHORT:
+            weight = tl.exp(read_again(x, SHORT).to(COMPUTE) - own_base)
         out_body = out_ptr + body_start(row, out_row_stride, UNIT, SHIFT)
         to = out_body + first * out_column_stride + lane * out_column_stride
         tl.store(to, (weight * scale).to(out_ptr.dtype.element_ty), mask=inside)
@@ -142,12 +138,13 @@ def softmax(
     warps: int | None = None,
     programs: int | None = None,
     ahead: int = 128,
+    short: bool = False,
 ) -> None:
     """Softmax of each row of ``x`` (M×N) into ``out`` (M×N). Raises ValueError for longer rows.
 
     ``block`` is the most that a program holds, a power of two from 256. So many ``programs`` are resident on every
     multiprocessor, and get no more registers than that allows. ``ahead``: bytes that one prefetch is taken to bring,
-    0 for no prefetches.
+    0 for no prefetches. ``short`` keeps 16-bit numbers as they are, as in ``pieces``.
     """
     given = operands(x, out, empty_row, LONGEST_ROW)
     if given.empty:
@@ -173,6 +170,7 @@ def softmax(
         SPLITS=triton.next_power_of_2(shared.splits),
         AHEAD=0 if alone or x.stride(1) != 1 else ahead // x.itemsize,
         STRIDE=COUNTER_STRIDE,
+        SHORT=bool(short) and x.itemsize == 2 and not alone,
         num_warps=warps,
         maxnreg=tuning.registers(warps * programs),
         launch_cooperative_grid=True,

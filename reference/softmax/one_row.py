@@ -11,7 +11,8 @@ import triton.language as tl
 
 from reference.softmax import tuning
 from reference.softmax.arguments import EmptyRow, operands
-from reference.softmax.arithmetic import finite_base, in_units, reciprocal
+from reference.softmax.arithmetic import finite_base, reciprocal
+from reference.softmax.hints import in_units
 
 LONGEST_ROW = 65536
 

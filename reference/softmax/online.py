@@ -18,7 +18,8 @@ import triton.language as tl
 
 from reference.softmax import tuning
 from reference.softmax.arguments import EmptyRow, operands
-from reference.softmax.arithmetic import absorb, finite_base, in_units, reciprocal
+from reference.softmax.arithmetic import absorb, finite_base, reciprocal
+from reference.softmax.hints import in_units
 
 
 @triton.jit

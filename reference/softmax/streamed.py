@@ -18,7 +18,8 @@ import triton.language as tl
 
 from reference.softmax import tuning
 from reference.softmax.arguments import WIDEST_LOAD, EmptyRow, operands
-from reference.softmax.arithmetic import finite_base, in_units, reciprocal
+from reference.softmax.arithmetic import finite_base, reciprocal
+from reference.softmax.hints import in_units, prefetch
 from reference.softmax.meeting import (
     COUNTER_STRIDE,
     MOST_GROUPS,
@@ -62,6 +63,8 @@ def softmax_streamed(
     LANES: tl.constexpr,
     SPLITS: tl.constexpr,
     STAGES: tl.constexpr,
+    SLICE: tl.constexpr,
+    AHEAD: tl.constexpr,
     STRIDE: tl.constexpr,
 ):
     split, group = tl.program_id(0) % splits, tl.program_id(0) // splits
@@ -92,6 +95,10 @@ def softmax_streamed(
         if left > 0:
             x = tl.load(x_body + behind * x_column_stride, mask=inside, other=-float("inf"))
             peaks, totals = absorb_lanes(peaks, totals, x.to(COMPUTE))
+        if AHEAD > 0:
+            coming = tl.where(row < rows - groups, row + groups, row)  # the last row is there already
+            ahead = body_start(coming, x_row_stride, UNIT, SHIFT) + first
+            prefetch(x_ptr + ahead, tl.maximum(tl.minimum(slice_length, columns - SHIFT - first), 1), SLICE, AHEAD)
         own_peak = tl.max(peaks, axis=0)
         if SHIFT > 1:
             at_edge = edge_lane < tl.where(split == splits - 1, length - body, 0)  # the last program has them, too
@@ -138,11 +145,13 @@ def softmax(
     warps: int = 8,
     programs: int = 2,
     stages: int = 3,
+    ahead: int = 0,
 ) -> None:
     """Softmax of each row of ``x`` (M×N) into ``out`` (M×N). Raises ValueError if a row's programs are not resident.
 
     A program reads about ``slice_bytes`` of a row, ``depth`` times 16 bytes a thread at a time, with ``stages - 1``
-    such blocks under way. So many ``programs`` are resident on every multiprocessor.
+    such blocks under way. So many ``programs`` are resident on every multiprocessor. ``ahead``: bytes that one prefetch
+    of the next row's slice is taken to bring, 0 for no prefetches.
     """
     given = operands(x, out, empty_row)
     if given.empty:
@@ -170,6 +179,8 @@ def softmax(
         LANES=lanes,
         SPLITS=triton.next_power_of_2(splits),
         STAGES=stages,
+        SLICE=triton.next_power_of_2(length),
+        AHEAD=0 if x.device.type == "cpu" or x.stride(1) != 1 else ahead // x.itemsize,
         STRIDE=COUNTER_STRIDE,
         num_warps=warps,
         maxnreg=tuning.registers(warps * programs),

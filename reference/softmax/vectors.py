@@ -12,7 +12,7 @@ import triton
 import triton.language as tl
 
 from reference.softmax.arguments import WIDEST_LOAD, Operands
-from reference.softmax.arithmetic import in_units
+from reference.softmax.hints import in_units
 
 
 def shift(given: Operands, x: torch.Tensor, out: torch.Tensor) -> int:
