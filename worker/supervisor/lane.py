@@ -9,6 +9,8 @@ from graders.verdict import Lane
 from worker.sandbox.devices import gpu_nodes
 from worker.sandbox.tiers import Sandbox
 from worker.sandbox.walls import SandboxUnavailable
+from worker.supervisor.device_lock import LockUnavailable, lock_for
+from worker.supervisor.nvml import device_of_gpu
 from worker.supervisor.sandbox_choice import choose_sandbox
 
 STANDBY = {Lane.GPU: {"gpu": 2, "reference": 1}, Lane.INTERPRETER: {"interpreter": 1, "compiler": 1}}
@@ -32,9 +34,14 @@ class Post:
 def choose_post(wanted_lane: str, wanted_sandbox: str) -> Post:
     """``auto`` takes the GPU where there is one. Raises SandboxUnavailable when the lane cannot be had in a sandbox.
 
-    A GPU that is there and does not work is told, not passed over: its operator wants to know.
+    A GPU that is there and does not work is told, not passed over: its operator wants to know. What is tried on it
+    would stand in another worker's times, so that worker's grading is waited for.
     """
     lane = Lane(wanted_lane) if wanted_lane != "auto" else Lane.GPU if gpu_nodes() else Lane.INTERPRETER
     if lane is Lane.GPU and not gpu_nodes():
         raise SandboxUnavailable("WARPGRADE_LANE is 'gpu', but this machine has no GPU: there is no /dev/nvidia0")
-    return Post(lane, choose_sandbox(wanted_sandbox, _PROBED[lane]))
+    try:
+        with lock_for(lane, device_of_gpu() if lane is Lane.GPU else None).held(lambda: None):
+            return Post(lane, choose_sandbox(wanted_sandbox, _PROBED[lane]))
+    except LockUnavailable as error:
+        raise SandboxUnavailable(f"nothing can be tried on the GPU: {error}") from error
