@@ -44,5 +44,5 @@ RUNGS = {
     "pieces": Rung(pieces.softmax, traffic.fused, pieces.LONGEST_ROW),
     "aligned": Rung(aligned.softmax, traffic.fused, aligned.LONGEST_ROW),
     "cooperative": Rung(cooperative.softmax, traffic.cooperative, cooperative.LONGEST_ROW),
-    "streamed": Rung(streamed.softmax, traffic.two_passes),
+    "streamed": Rung(streamed.softmax, traffic.two_passes, streamed.LONGEST_ROW),
 }

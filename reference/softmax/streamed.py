@@ -7,7 +7,7 @@ has seen, so its slice may be many times as long: it waits seldom, and the loads
 shared memory while it computes. When all maxima and sums are known it reads its slice again, backwards, and writes it.
 No more is under way on the whole GPU than the L2 cache holds, so the second reading finds its slice there.
 
-Any N, if S programs are resident at once. On the host a program takes a whole row, as nobody runs beside it.
+N ≤ 2^20, if S programs are resident at once. On the host a program takes a whole row, as nobody runs beside it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from reference.softmax.meeting import (
     merge_partials,
 )
 from reference.softmax.vectors import around, body_start, head_length, shift
+
+LONGEST_ROW = 1 << 20
 
 
 @triton.jit
@@ -147,13 +149,13 @@ def softmax(
     stages: int = 3,
     ahead: int = 0,
 ) -> None:
-    """Softmax of each row of ``x`` (M×N) into ``out`` (M×N). Raises ValueError if a row's programs are not resident.
+    """Softmax of each row of ``x`` (M×N) into ``out`` (M×N). Raises ValueError for longer rows.
 
     A program reads about ``slice_bytes`` of a row, ``depth`` times 16 bytes a thread at a time, with ``stages - 1``
     such blocks under way. So many ``programs`` are resident on every multiprocessor. ``ahead``: bytes that one prefetch
     of the next row's slice is taken to bring, 0 for no prefetches.
     """
-    given = operands(x, out, empty_row)
+    given = operands(x, out, empty_row, LONGEST_ROW)
     if given.empty:
         return
     lanes = 32 * warps * (WIDEST_LOAD // x.itemsize)
