@@ -57,6 +57,9 @@ class Timeline(_Model):
     started_at: datetime | None = None
     finished_at: datetime | None = None
     phases_ms: dict[str, float] = {}
+    measuring_ms: dict[str, float] = Field(
+        default={}, description="Of the phase measure, by what was done in it, all rounds together."
+    )
 
 
 class Severity(StrEnum):

@@ -142,7 +142,8 @@ def print_phases(graded: Graded) -> None:
     for report, seconds in graded:
         phases = report.timeline.phases_ms
         ours = seconds * 1e3 - phases["submission"] - phases["measure"]
-        for key, value in {**phases, "ours": ours, "total": seconds * 1e3}.items():
+        measuring = {f"  {part}": spent for part, spent in report.timeline.measuring_ms.items()}
+        for key, value in {**phases, "ours": ours, "total": seconds * 1e3, **measuring}.items():
             rows.setdefault(key, []).append(value)
     for key, values in rows.items():
         print(f"{key:12} median {statistics.median(values):9.1f} ms, least {min(values):9.1f}, most {max(values):9.1f}")

@@ -88,6 +88,7 @@ class TimelineOut(Answer):
     started_at: Time | None
     finished_at: Time | None
     phases_ms: dict[str, float]
+    measuring_ms: dict[str, float]
 
 
 class HiddenCases(Answer):

@@ -137,6 +137,8 @@ class Grading:
                 reason=Message(key="performance.too_slow"),
                 max_points=self._drill.manifest.performance_points,
             )
+        finally:
+            self._builder.measuring_ms = measurement.spent.milliseconds()
         return None
 
     def _compile(

@@ -47,6 +47,7 @@ class ReportBuilder:
     def __init__(self, job: Job, drill: Drill, device: Device, started_at: datetime) -> None:
         self._job, self._drill, self._device, self._started_at = job, drill, device, started_at
         self._phases: dict[str, float] = {}
+        self.measuring_ms: dict[str, float] = {}
         self._annotations: list[Annotation] = []
         self.cases: list[CaseResult] = []
         self.kernels: list[KernelResources] = []
@@ -178,6 +179,7 @@ class ReportBuilder:
                 started_at=self._started_at,
                 finished_at=finished_at,
                 phases_ms=self._phases,
+                measuring_ms=self.measuring_ms,
             ),
             cause=hinted(cause.cause) if cause else None,
             withheld=self.withheld,

@@ -32,6 +32,7 @@ from worker.judge.timing.conditions import Conditions
 from worker.judge.timing.contestant import GROUP, Contestant, Refused, compile_begin, compile_end
 from worker.judge.timing.rounds import Interference, Round, Rounds, WrongOutput
 from worker.judge.timing.slots import Slots, storage_bytes, timed_views
+from worker.judge.timing.spent import Spent
 from worker.judge.timing.statistics import excess, log_ratio, relative_spread
 
 HALF_WIDTH = 0.005
@@ -121,6 +122,7 @@ class Measurement:
         self._device = torch.device("cuda", 0)
         self._random = random.SystemRandom()
         self._conditions = Conditions.of_device()
+        self.spent = Spent()
 
     def run(self) -> Performance:
         """Every shape in turn. Raises WrongTimedOutput, Refused, ReferenceFailed; interference is a result."""
@@ -130,7 +132,8 @@ class Measurement:
         arenas = [DeviceArena(nbytes, self._device) for _ in range(2)]
         gc.disable()
         try:
-            self._compile(plans, arenas)
+            with self.spent.on("compile"):
+                self._compile(plans, arenas)
             for attendant in (self._candidate, self._reference):
                 attendant.pin()
                 attendant.pause()
@@ -183,12 +186,13 @@ class Measurement:
     def _shape(self, shape: TimedShape, plan: _Plan, arenas: list[DeviceArena]) -> ShapeTiming:
         drawn = generator(self._job.seed, self._device, "timing", shape.name)
         slots = [Slots(arena, shape, plan.rows, plan.slots, drawn) for arena in arenas]
-        rounds = Rounds(shape.name, self._drill, self._calibration, self._conditions)
+        rounds = Rounds(shape.name, self._drill, self._calibration, self._conditions, self.spent)
         candidate = Contestant(self._candidate, slots[0], self._job.limits)
         reference = Contestant(self._reference, slots[1], self._job.limits, self._drill.timed_reference)
         with _reference_is_ours():
             baseline_s = self._measure_baselines(shape, plan, slots[1], rounds)
-        self._prepare(candidate, reference, plan)
+        with self.spent.on("prepare"):
+            self._prepare(candidate, reference, plan)
         times = self._interleave(shape, rounds, candidate, reference)
         self._end(candidate, reference)
         return self._timing(shape, plan, times, baseline_s)

@@ -13,6 +13,7 @@ from graders.report import Message
 from worker.judge.timing.calibration import PROBE_BYTES, Calibration, DeviceClock, Stretch, stretch
 from worker.judge.timing.conditions import Conditions
 from worker.judge.timing.contestant import Contestant
+from worker.judge.timing.spent import Spent
 
 MAX_VOID_IN_A_ROW = 3
 MAX_VOID = 12
@@ -47,8 +48,9 @@ class Round:
 class Rounds:
     """Makes the rounds of one shape. Void ones are repeated until there were too many."""
 
-    def __init__(self, name: str, drill: Drill, calibration: Calibration, conditions: Conditions) -> None:
+    def __init__(self, name: str, drill: Drill, calibration: Calibration, conditions: Conditions, spent: Spent) -> None:
         self._name, self._drill, self._calibration, self._conditions = name, drill, calibration, conditions
+        self._spent = spent
         self._clock = DeviceClock()
         self._random = random.SystemRandom()
         self._void = self._throttled = 0
@@ -60,7 +62,9 @@ class Rounds:
         in_a_row = 0
         while True:
             made, evidence = self._once(contestant, count, checked=checked)
-            if self._conditions.sample() and self._throttled < MAX_THROTTLED:
+            with self._spent.on("conditions"):
+                held_back = self._conditions.sample()
+            if held_back and self._throttled < MAX_THROTTLED:
                 self._throttled += 1
             elif evidence is None:
                 return made
@@ -76,8 +80,9 @@ class Rounds:
         values = slots.draw()
         order, used = contestant.draw(count)
         taken = self._random.sample(used, len(used))
-        contestant.resume()
-        contestant.settle()
+        with self._spent.on("settle"):
+            contestant.resume()
+            contestant.settle()
         own = [
             ("probe", self._clock.timed(self._to.copy_, self._from), calibration.probe_s),
             ("fill", self._clock.timed(slots.fill, values), slots.fill_s(calibration)),
@@ -87,8 +92,11 @@ class Rounds:
         seconds = contestant.run(order)
         copied = self._clock.timed(slots.copy_out, taken)
         own.append(("copy_out", copied, slots.copy_out_s(taken, calibration)))
+        self._spent.add("calls", seconds)
+        for operation, duration, _ in own:
+            self._spent.add(operation, duration.wall_s)
         paused_at = time.perf_counter()
-        with contestant.pausing() as pause:  # it takes as long as the check
+        with self._spent.on("check"), contestant.pausing() as pause:  # it takes as long as the check
             wrong = slots.wrong(used, self._drill) if checked else 0
         if wrong:
             raise WrongOutput(wrong)
