@@ -103,7 +103,6 @@ VARIANTS: dict[str, Callable[..., object]] = {
     "aligned_tile_of_8": partial(RUNGS["aligned"].softmax, rows_per_program=8),
     "cooperative_in_5": _with_block("cooperative", 5, least=256, programs=1),
     "streamed_in_4": _streamed_in(4),
-    "streamed_by_1_warp": partial(RUNGS["streamed"].softmax, warps=1, depth=2, programs=8),
 }
 """The rungs as they are, and with the choices that make their loops turn on small matrices."""
 
