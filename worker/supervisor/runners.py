@@ -26,6 +26,9 @@ PROGRAMS = {
 }
 _REFERENCE = {"reference": _WORKER.parent / "reference"}
 _ON_GPU = ("gpu", "reference")
+_ENVIRONMENT = {"TRITON_DEFAULT_FP_FUSION": "1"}
+"""As it is by default up to Triton 3.9, which says on standard error that the default will change."""
+
 _KIND_ENVIRONMENT: dict[str, dict[str, str]] = {
     "interpreter": {"TRITON_INTERPRET": "1"},
     "compiler": {},
@@ -132,7 +135,7 @@ class RunnerPool:
         read_end, write_end = os.pipe2(os.O_CLOEXEC)
         walls = Walls(
             programs=PROGRAMS | _REFERENCE if kind == "reference" else PROGRAMS,
-            environment=_KIND_ENVIRONMENT[kind],
+            environment=_ENVIRONMENT | _KIND_ENVIRONMENT[kind],
             devices=gpu_nodes() if kind in _ON_GPU else (),
             scratch_mib=self._limits.scratch_mib,
             tasks=self._limits.tasks,
