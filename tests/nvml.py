@@ -39,9 +39,13 @@ class FakeNvml:
         self.gpus = list(gpus)
         self.before = before
         self.looks = 0
+        self.open = 0
 
     def nvmlInit(self) -> None:  # noqa: N802
-        """There is no driver to load."""
+        self.open += 1
+
+    def nvmlShutdown(self) -> None:  # noqa: N802
+        self.open -= 1
 
     def nvmlDeviceGetCount(self) -> int:  # noqa: N802
         return len(self.gpus)

@@ -9,7 +9,7 @@ from graders.verdict import Lane
 from worker.sandbox.devices import gpu_nodes
 from worker.sandbox.tiers import Sandbox
 from worker.sandbox.walls import SandboxUnavailable
-from worker.supervisor.device_lock import LockUnavailable, lock_for
+from worker.supervisor.device_lock import DeviceLock, LockUnavailable, NoLock, lock_for
 from worker.supervisor.nvml import device_of_gpu
 from worker.supervisor.sandbox_choice import choose_sandbox
 
@@ -41,7 +41,17 @@ def choose_post(wanted_lane: str, wanted_sandbox: str) -> Post:
     if lane is Lane.GPU and not gpu_nodes():
         raise SandboxUnavailable("WARPGRADE_LANE is 'gpu', but this machine has no GPU: there is no /dev/nvidia0")
     try:
-        with lock_for(lane, device_of_gpu() if lane is Lane.GPU else None).held(lambda: None):
+        with _lock(lane).held(lambda: None):
             return Post(lane, choose_sandbox(wanted_sandbox, _PROBED[lane]))
     except LockUnavailable as error:
         raise SandboxUnavailable(f"nothing can be tried on the GPU: {error}") from error
+
+
+def _lock(lane: Lane) -> DeviceLock | NoLock:
+    """That of the lane's device. Whoever chooses a post may fork afterwards, so NVML is asked and given back."""
+    device = device_of_gpu() if lane is Lane.GPU else None
+    try:
+        return lock_for(lane, device)
+    finally:
+        if device is not None:
+            device.close()

@@ -29,6 +29,11 @@ class NvmlDevice:
     def __init__(self, nvml: Any, handle: Any) -> None:
         self._nvml, self._handle = nvml, handle
 
+    def close(self) -> None:
+        """Give the library back: what it holds open does not survive a fork."""
+        with contextlib.suppress(self._nvml.NVMLError):
+            self._nvml.nvmlShutdown()
+
     def uuid(self) -> str:
         """The identity of the GPU, the same wherever it is seen. Raises NvmlUnavailable."""
         try:
