@@ -13,8 +13,6 @@ N ≤ 2^20, if S programs are resident at once. On the host a program takes a wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 import triton
 import triton.language as tl
@@ -25,12 +23,13 @@ from reference.softmax.arithmetic import finite_base, reciprocal
 from reference.softmax.hints import in_units, prefetch, read_again
 from reference.softmax.meeting import (
     COUNTER_STRIDE,
-    MOST_GROUPS,
     arrive_and_wait,
     counters,
     leave_for_good,
     leave_partial,
     merge_partials,
+    partials,
+    plan,
 )
 from reference.softmax.vectors import around, body_start, head_length, shift
 
@@ -111,24 +110,6 @@ def softmax_cooperative(
     leave_for_good(arrived_ptr, (turn + 1) * splits)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How rows are shared out: so many groups of ``splits`` programs, each of which takes ``length`` elements."""
-
-    groups: int
-    splits: int
-    length: int
-
-
-def plan(rows: int, columns: int, block: int, resident: int) -> Plan:
-    """The plan for ``resident`` programs of ``block`` elements. Raises ValueError if they do not hold one row."""
-    splits = triton.cdiv(columns, block)
-    if splits > resident:
-        raise ValueError(f"rows of {columns} elements take {splits} programs, but {resident} are resident at once")
-    length = triton.cdiv(triton.cdiv(columns, splits), 16) * 16
-    return Plan(min(rows, resident // splits, MOST_GROUPS), splits, length)
-
-
 def softmax(
     x: torch.Tensor,
     out: torch.Tensor,
@@ -161,7 +142,7 @@ def softmax(
         *given.positional,
         given.rows,
         counters(x.device, shared.groups),
-        torch.empty(4 * shared.groups * shared.splits, dtype=torch.float64, device=x.device),
+        partials(x.device, shared),
         shared.splits,
         shared.length,
         **given.constants,

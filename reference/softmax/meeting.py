@@ -7,6 +7,8 @@ launch that is captured, as nobody knows on which stream a graph will be replaye
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 import triton
 import triton.language as tl
@@ -24,6 +26,32 @@ RESERVED = 1 << 20
 
 _of_stream: dict[tuple[torch.device, int], torch.Tensor] = {}
 _reserve: dict[torch.device, torch.Tensor] = {}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How rows are shared out: so many groups of ``splits`` programs, each of which takes ``length`` elements."""
+
+    groups: int
+    splits: int
+    length: int
+
+
+def plan(rows: int, columns: int, longest: int, resident: int, unit: int = 16) -> Plan:
+    """The plan for ``resident`` programs that take about ``longest`` elements, all alike and a multiple of ``unit``.
+
+    If ``longest`` is such a multiple none takes more. Raises ValueError if the programs do not take a whole row.
+    """
+    length = triton.cdiv(triton.cdiv(columns, triton.cdiv(columns, longest)), unit) * unit
+    splits = triton.cdiv(columns, length)
+    if splits > resident:
+        raise ValueError(f"rows of {columns} elements take {splits} programs, but {resident} are resident at once")
+    return Plan(min(rows, resident // splits, MOST_GROUPS), splits, length)
+
+
+def partials(device: torch.device, shared: Plan) -> torch.Tensor:
+    """Room for a maximum and a sum of every program, in two turns."""
+    return torch.empty(4 * shared.groups * shared.splits, dtype=torch.float64, device=device)
 
 
 def counters(device: torch.device, groups: int) -> torch.Tensor:

@@ -22,12 +22,13 @@ from reference.softmax.arithmetic import finite_base, reciprocal
 from reference.softmax.hints import in_units, prefetch
 from reference.softmax.meeting import (
     COUNTER_STRIDE,
-    MOST_GROUPS,
     arrive_and_wait,
     counters,
     leave_for_good,
     leave_partial,
     merge_partials,
+    partials,
+    plan,
 )
 from reference.softmax.vectors import around, body_start, head_length, shift
 
@@ -159,32 +160,30 @@ def softmax(
     if given.empty:
         return
     lanes = 32 * warps * (WIDEST_LOAD // x.itemsize)
-    row_bytes = given.columns * x.itemsize
-    share = slice_bytes or tuning.streamed_bytes(x.device, given.rows * row_bytes, programs)
-    wanted = 1 if x.device.type == "cpu" else triton.cdiv(row_bytes, share)
-    length = triton.cdiv(triton.cdiv(given.columns, wanted), depth * lanes) * depth * lanes
-    splits = triton.cdiv(given.columns, length)
+    if x.device.type == "cpu":
+        longest = given.columns
+    else:
+        nbytes = given.rows * given.columns * x.itemsize
+        longest = max(1, (slice_bytes or tuning.streamed_bytes(x.device, nbytes, programs)) // x.itemsize)
     resident = tuning.multiprocessors(x.device) * programs
-    if splits > resident:
-        raise ValueError(f"rows of {given.columns} elements take {splits} programs, {resident} are resident at once")
-    groups = min(given.rows, resident // splits, MOST_GROUPS)
-    softmax_streamed[(groups * splits,)](
+    shared = plan(given.rows, given.columns, longest, resident, unit=depth * lanes)
+    softmax_streamed[(shared.groups * shared.splits,)](
         *given.positional,
         given.rows,
-        counters(x.device, groups),
-        torch.empty(4 * groups * splits, dtype=torch.float64, device=x.device),
-        splits,
-        length,
+        counters(x.device, shared.groups),
+        partials(x.device, shared),
+        shared.splits,
+        shared.length,
         **given.constants,
         SHIFT=shift(given, x, out),
         DEPTH=depth,
         LANES=lanes,
-        SPLITS=triton.next_power_of_2(splits),
+        SPLITS=triton.next_power_of_2(shared.splits),
         STAGES=stages,
-        SLICE=triton.next_power_of_2(length),
+        SLICE=triton.next_power_of_2(shared.length),
         AHEAD=0 if x.device.type == "cpu" or x.stride(1) != 1 else ahead // x.itemsize,
         STRIDE=COUNTER_STRIDE,
         num_warps=warps,
         maxnreg=tuning.registers(warps * programs),
-        launch_cooperative_grid=splits > 1,
+        launch_cooperative_grid=shared.splits > 1,
     )

@@ -103,17 +103,26 @@ def test_programs_share_rows(rung: str, options: dict[str, int], rows: int, colu
     [
         *[("cooperative", {"block": block}) for block in (256, 1024, 4096)],
         *[("streamed", {"slice_bytes": share, "warps": 1, "depth": 1}) for share in (1000, 4000, 16_000)],
-        ("pieces", {"short": True, "programs": 2}),
     ],
 )
 def test_rows_that_take_turns_give_the_same_every_time(rung: str, options: dict[str, int]) -> None:
-    x = torch.randn(3000, 5001, device=DEVICE).to(torch.bfloat16 if rung == "pieces" else torch.float32)
+    x = torch.randn(3000, 5001, device=DEVICE)
     first, again = torch.empty_like(x), torch.empty_like(x)
     RUNGS[rung].softmax(x, first, **options)
     assert difference(first, x) is None
     for _ in range(20):
         RUNGS[rung].softmax(x, again, **options)
         assert torch.equal(first, again)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("columns", [16384, 20_001])
+@pytest.mark.parametrize(("rung", "programs"), [("pieces", 2), ("cooperative", 4)])
+def test_rows_of_16_bits_wait_as_they_are(rung: str, programs: int, columns: int, dtype: torch.dtype) -> None:
+    x = torch.randn(300, columns, device=DEVICE, dtype=dtype)
+    out = torch.full_like(x, torch.nan)
+    RUNGS[rung].softmax(x, out, warps=8, programs=programs, short=True)
+    assert difference(out, x) is None
 
 
 def test_what_is_not_resident_at_once_is_refused() -> None:

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from reference.softmax import RUNGS, meeting, oracle, softmax, tuning
-from reference.softmax.cooperative import plan
+from reference.softmax.meeting import plan
 from reference.softmax.pieces import cut
 from reference.softmax.split import pieces
 from tests.processes import unwatched
