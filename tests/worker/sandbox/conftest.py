@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from worker.sandbox.walls import Walls
 
 PROBES = Path(__file__).with_name("probes")
 
+Held = Callable[..., AbstractContextManager[dict[str, Any]]]
 Inside = Callable[..., dict[str, Any]]
 
 
@@ -34,11 +36,12 @@ def tier_b() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def inside(tmp_path: Path) -> Inside:
-    """``inside(sandbox, probe, *arguments, **walls)``: what ``probes/<probe>.py`` reports from inside the walls that a
-    runner has."""
+def held(tmp_path: Path) -> Held:
+    """``with held(sandbox, probe, *arguments, **walls)``: what ``probes/<probe>.py`` reports from inside the walls that
+    a runner has, and does what it does until the end of the block."""
 
-    def run(sandbox: Sandbox, probe: str, *arguments: object, **walls: Any) -> dict[str, Any]:
+    @contextmanager
+    def run(sandbox: Sandbox, probe: str, *arguments: object, **walls: Any) -> Iterator[dict[str, Any]]:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         repository = Path(__file__).parents[3]
         programs = {
@@ -58,12 +61,28 @@ def inside(tmp_path: Path) -> Inside:
         theirs.close()
         channel = Channel(ours, 1 << 20)
         try:
-            message, _ = channel.receive(30)
-        except Exception as error:
-            raise AssertionError(log.read_text()) from error
+            yield _report(channel, log)
         finally:
             channel.close()
             process.kill()
-        return message
 
     return run
+
+
+@pytest.fixture
+def inside(held: Held) -> Inside:
+    """``inside(sandbox, probe, *arguments, **walls)``: the report alone, and the probe is gone."""
+
+    def run(*arguments: Any, **walls: Any) -> dict[str, Any]:
+        with held(*arguments, **walls) as report:
+            return report
+
+    return run
+
+
+def _report(channel: Channel, log: Path) -> dict[str, Any]:
+    try:
+        message, _ = channel.receive(30)
+    except Exception as error:
+        raise AssertionError(log.read_text()) from error
+    return message

@@ -25,7 +25,6 @@ interfaces = [line.split(":")[0].strip() for line in Path("/proc/net/dev").read_
 from_descriptor(int(sys.argv[1]), 1 << 20).send(
     {
         "type": "seen",
-        "uid": os.getuid(),
         "environment": dict(os.environ),
         "processes": sorted(int(name) for name in os.listdir("/proc") if name.isdigit()),
         "descriptors": len(os.listdir("/proc/self/fd")) - 1,
