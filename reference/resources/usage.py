@@ -10,7 +10,7 @@ from pathlib import Path
 
 import triton
 from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource, CompiledKernel
+from triton.compiler import CompiledKernel
 
 from reference.resources.recording import Launch
 
@@ -32,7 +32,7 @@ class Usage:
 
 def compiled(launch: Launch, capability: int, warps: int | None = None) -> CompiledKernel:
     """The kernel for sm_``capability``, with other ``warps`` than the launch's if given. No GPU is needed."""
-    source = ASTSource(launch.kernel, launch.signature, launch.constants, launch.attributes)
+    source = launch.kernel.ASTSource(launch.kernel, launch.signature, launch.constants, launch.attributes)
     options = {"num_warps": warps or launch.warps, "num_stages": launch.stages, "maxnreg": launch.registers}
     return triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
 

@@ -23,13 +23,14 @@ from reference.softmax.arithmetic import finite_base, reciprocal
 from reference.softmax.hints import in_units, prefetch, read_again
 from reference.softmax.meeting import (
     COUNTER_STRIDE,
-    arrive_and_wait,
+    arrive,
     counters,
     leave_for_good,
     leave_partial,
     merge_partials,
     partials,
     plan,
+    wait_for,
 )
 from reference.softmax.vectors import around, body_start, head_length, shift
 
@@ -97,7 +98,7 @@ def softmax_cooperative(
         partial_ptr = partials_ptr + turn % 2 * splits * 2
         leave_partial(partial_ptr, split, own_peak, own_total)
         turn += 1
-        arrive_and_wait(arrived_ptr, turn * splits)
+        wait_for(arrived_ptr, arrive(arrived_ptr), turn * splits)
         base, total = merge_partials(partial_ptr, splits, COMPUTE, SPLITS)  # reads 2S: 2MS² in all, out of the L2 cache
         scale = tl.exp(own_peak - base) * reciprocal(total, ZERO_EMPTY)
         if SHORT:

@@ -14,6 +14,7 @@ from reference.softmax import (
     online,
     persistent,
     pieces,
+    ring,
     several_rows,
     split,
     streamed,
@@ -45,4 +46,5 @@ RUNGS = {
     "aligned": Rung(aligned.softmax, traffic.fused, aligned.LONGEST_ROW),
     "cooperative": Rung(cooperative.softmax, traffic.cooperative, cooperative.LONGEST_ROW),
     "streamed": Rung(streamed.softmax, traffic.two_passes, streamed.LONGEST_ROW),
+    "ring": Rung(ring.softmax, traffic.fused, ring.LONGEST_ROW),
 }

@@ -49,9 +49,9 @@ def plan(rows: int, columns: int, longest: int, resident: int, unit: int = 16) -
     return Plan(min(rows, resident // splits, MOST_GROUPS), splits, length)
 
 
-def partials(device: torch.device, shared: Plan) -> torch.Tensor:
-    """Room for a maximum and a sum of every program, in two turns."""
-    return torch.empty(4 * shared.groups * shared.splits, dtype=torch.float64, device=device)
+def partials(device: torch.device, shared: Plan, turns: int = 2) -> torch.Tensor:
+    """Room for a maximum and a sum of every program, in so many turns."""
+    return torch.empty(2 * turns * shared.groups * shared.splits, dtype=torch.float64, device=device)
 
 
 def counters(device: torch.device, groups: int) -> torch.Tensor:
@@ -87,27 +87,45 @@ def leave_partial(partial_ptr, split, peak, total):
 
 
 @triton.jit
-def arrive_and_wait(arrived_ptr, expected):
-    """Count oneself in, and wait until ``expected`` have been counted: what they wrote before can be read then."""
-    arrived = tl.atomic_add(arrived_ptr, 1, sem="acq_rel") + 1
-    while arrived < expected:
-        arrived = tl.atomic_add(arrived_ptr, 0, sem="acquire")
+def arrive(arrived_ptr):
+    """Count oneself in, after what one has written; how many have been counted then."""
+    return tl.atomic_add(arrived_ptr, 1, sem="acq_rel") + 1
 
 
 @triton.jit
-def leave_for_good(arrived_ptr, expected):
-    """Count oneself out; the last of ``expected`` puts the counter back to 0."""
+def arrivals(arrived_ptr):
+    """How many have been counted: what they wrote before can be read then."""
+    return tl.atomic_add(arrived_ptr, 0, sem="acquire")
+
+
+@triton.jit
+def wait_for(arrived_ptr, arrived, expected):
+    """Wait until ``expected`` have been counted, if ``arrived`` are fewer."""
+    while arrived < expected:
+        arrived = arrivals(arrived_ptr)
+
+
+@triton.jit
+def leave_for_good(arrived_ptr, expected, COUNTERS: tl.constexpr = 1, APART: tl.constexpr = 0):
+    """Count oneself out; the last of ``expected`` puts the counter back to 0, and those that stand behind it."""
     if tl.atomic_add(arrived_ptr, 1, sem="acq_rel") + 1 == expected:
-        tl.atomic_xchg(arrived_ptr, 0)
+        for counter in tl.static_range(COUNTERS):
+            tl.atomic_xchg(arrived_ptr + counter * APART, 0)
 
 
 @triton.jit
 def merge_partials(partial_ptr, splits, COMPUTE: tl.constexpr, SPLITS: tl.constexpr):
-    """What to subtract in the whole row's exponents, and the row's sum: m = max m_i, l = Σ l_i·exp(m_i - m)."""
+    """What to subtract in the whole row's exponents, and the row's sum."""
     other = tl.arange(0, SPLITS)
     inside = other < splits
     # Past the L1 cache, which may still have what an earlier row left here.
     peaks = tl.load(partial_ptr + 2 * other, mask=inside, other=-float("inf"), cache_modifier=".cg").to(COMPUTE)
     totals = tl.load(partial_ptr + 2 * other + 1, mask=inside, other=0.0, cache_modifier=".cg").to(COMPUTE)
+    return merged(peaks, totals)
+
+
+@triton.jit
+def merged(peaks, totals):
+    """One base and one sum of those of several slices: m = max m_i, l = Σ l_i·exp(m_i - m)."""
     base = finite_base(tl.max(peaks, axis=0))
     return base, tl.sum(totals * tl.exp(peaks - base), axis=0)

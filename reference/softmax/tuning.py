@@ -32,6 +32,9 @@ THREADS = 2048
 MOST_PROGRAMS = 32
 """Programs that it holds."""
 
+PROGRAM_BYTES = 4096
+"""Shared memory of a program beside its ring: what the driver keeps (1 KiB), and what threads reduce in."""
+
 REGISTERS = 65536
 """Registers that it has, and a thread no more than 255 of them."""
 
@@ -108,6 +111,11 @@ def streamed_bytes(device: torch.device, nbytes: int, programs: int) -> int:
     return max(1, min(cache_bytes(device) // 2, nbytes) // (multiprocessors(device) * programs))
 
 
+def ring_bytes(device: torch.device, programs: int) -> int:
+    """Bytes of shared memory for a ring in each of so many ``programs`` on a multiprocessor."""
+    return shared_bytes(device) // programs - PROGRAM_BYTES
+
+
 def warps(block: int) -> int:
     """Warps of a program that holds ``block`` elements."""
     return 4 if block <= 2048 else 8 if block <= 8192 else 16 if block <= 32768 else 32
@@ -143,6 +151,12 @@ def multiprocessors(device: torch.device) -> int:
     if device.type == "cuda":
         return torch.cuda.get_device_properties(device).multi_processor_count
     return 132 if device.type == "meta" else 1
+
+
+def shared_bytes(device: torch.device) -> int:
+    """Bytes of a multiprocessor's shared memory; an H200's where there is none."""
+    cuda = device.type == "cuda"
+    return torch.cuda.get_device_properties(device).shared_memory_per_multiprocessor if cuda else 228 << 10
 
 
 def cache_bytes(device: torch.device) -> int:

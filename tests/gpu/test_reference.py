@@ -48,6 +48,7 @@ def test_beyond_the_matrix(check: Callable[[str, str], str | None], variant: str
         ("aligned", 1001),
         ("cooperative", 50_001),
         ("streamed", 50_001),
+        ("ring", 50_001),
     ],
 )
 def test_more_than_two_to_the_31_elements(variant: str, columns: int) -> None:
@@ -87,7 +88,10 @@ def test_the_result_is_the_same_every_time(name: str) -> None:
 @pytest.mark.parametrize(("rows", "columns"), [(1, 131_072), (8, 500_000), (64, 50_257), (300, 40_000), (3, 2**20)])
 @pytest.mark.parametrize(
     ("rung", "options"),
-    [("cooperative", {"ahead": 0}), ("cooperative", {}), ("streamed", {}), ("streamed", {"slice_bytes": 40_000})],
+    [
+        *[("cooperative", {"ahead": 0}), ("cooperative", {}), ("streamed", {}), ("streamed", {"slice_bytes": 40_000})],
+        *[("ring", {}), ("ring", {"programs": 1}), ("ring", {"programs": 4, "slice_bytes": 20_000})],
+    ],
 )
 def test_programs_share_rows(rung: str, options: dict[str, int], rows: int, columns: int, dtype: torch.dtype) -> None:
     x = torch.randn(rows, columns, device=DEVICE).to(dtype)
@@ -103,6 +107,7 @@ def test_programs_share_rows(rung: str, options: dict[str, int], rows: int, colu
     [
         *[("cooperative", {"block": block}) for block in (256, 1024, 4096)],
         *[("streamed", {"slice_bytes": share, "warps": 1, "depth": 1}) for share in (1000, 4000, 16_000)],
+        *[("ring", {"slice_bytes": share, "warps": 1, "depth": 1, "programs": 8}) for share in (1000, 4000, 16_000)],
     ],
 )
 def test_rows_that_take_turns_give_the_same_every_time(rung: str, options: dict[str, int]) -> None:

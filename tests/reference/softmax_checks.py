@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
+from unittest.mock import patch
 
 import torch
 import triton
 import triton.language as tl
 
 from reference import traffic
-from reference.softmax import RUNGS
+from reference.softmax import RUNGS, meeting, ring
 from reference.softmax.arithmetic import finite_base
 from reference.softmax.meeting import leave_partial, merge_partials
 from reference.softmax.split import pieces
 from reference.traffic import Traffic
 from tests.reference import counting
-from tests.reference.softmax_matrix import VARIANTS, difference
+from tests.reference.side_by_side import programs_side_by_side
+from tests.reference.softmax_matrix import FAMILIES, VARIANTS, difference, matrix_of
 
 FAR = 2**30 + 16
 """Twice this passes 2^31, and in bytes of 16-bit numbers 2^32; itself it still fits 32 bits."""
@@ -90,6 +93,24 @@ def merged_partials(device: str) -> str | None:
     return None
 
 
+def small_ring(columns: int, seed: int, **options: int) -> str | None:
+    """A ring of five slots, or one more than a row needs, that goes round several times; who goes on says ``seed``."""
+    x = matrix_of([*FAMILIES], 0, columns, torch.float32, "cpu")
+    out = torch.full_like(x, torch.nan)
+    handed_out: list[torch.Tensor] = []
+
+    def counters(*wanted: Any) -> torch.Tensor:
+        handed_out.append(meeting.counters(*wanted))
+        return handed_out[-1]
+
+    small = patch.object(ring.tuning, "ring_bytes", lambda *_: 5 << 10)
+    with small, patch.object(ring, "counters", counters), programs_side_by_side(seed):
+        ring.softmax(x, out, warps=1, **options)
+    if any(bool(counter.any()) for counter in handed_out):
+        return "a counter is not 0 again"
+    return difference(out, x, families=[*FAMILIES])
+
+
 def _split_traffic(rows: int, columns: int) -> Traffic:
     return traffic.split(rows, columns, splits=pieces(columns, 3, 16)[0])
 
@@ -118,6 +139,9 @@ CHECKS: dict[str, Callable[[], str | None]] = {
     **{f"far_columns-{variant}": partial(far_columns, variant, "cpu") for variant in RUNGS},
     **{f"in_place-{variant}": partial(in_place, variant, "cpu") for variant in VARIANTS},
     "merged_partials": partial(merged_partials, "cpu"),
+    "small_ring": partial(small_ring, 1001, seed=0, programs=2),
+    "small_ring-shared_by_2": partial(small_ring, 1000, seed=1, programs=6, slice_bytes=2000),
+    "small_ring-shared_by_3": partial(small_ring, 1001, seed=2, programs=6, slice_bytes=1500),
     **{f"traffic-{rung}": partial(traffic_of, rung) for rung in TRAFFIC},
 }
 """Those that the interpreter runs."""

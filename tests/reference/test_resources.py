@@ -92,13 +92,32 @@ def test_loads_are_as_wide_as_the_length_allows(name: str, columns: int, dtype: 
 @pytest.mark.parametrize(
     ("columns", "dtype"), [(781, torch.bfloat16), (1025, torch.float32), (2047, torch.bfloat16), (2046, torch.bfloat16)]
 )
-@pytest.mark.parametrize("name", ["pieces", "aligned", "cooperative", "streamed"])
+@pytest.mark.parametrize("name", ["pieces", "aligned", "cooperative", "streamed", "ring"])
 def test_the_body_of_a_row_that_begins_anywhere_is_loaded_16_bytes_at_a_time(
     name: str, columns: int, dtype: torch.dtype
 ) -> None:
     x = torch.empty((100, columns), dtype=dtype, device="meta")
     (launch,) = launches_of(lambda: RUNGS[name].softmax(x, torch.empty_like(x), warps=1))
     assert "v4.b32" in widths(launch)
+
+
+@pytest.mark.parametrize(
+    ("columns", "dtype"), [(1024, torch.float32), (1025, torch.float32), (781, torch.bfloat16), (50_257, torch.float64)]
+)
+def test_a_ring_is_filled_16_bytes_at_a_time(columns: int, dtype: torch.dtype) -> None:
+    x = torch.empty((100, columns), dtype=dtype, device="meta")
+    assert copies_of(x) == {"0x10"}
+
+
+def test_rows_that_are_no_whole_vectors_go_through_registers() -> None:
+    assert copies_of(torch.empty((100, 2048), device="meta")[:, ::2]) == set()
+
+
+def copies_of(x: torch.Tensor) -> set[str]:
+    """How wide the asynchronous copies are that a ring is filled with, in bytes."""
+    (launch,) = launches_of(lambda: RUNGS["ring"].softmax(x, torch.empty_like(x)))
+    ptx = compiled(launch, 90).asm["ptx"]
+    return set(re.findall(r"cp\.async\.c[ag]\.shared\.global \[[^]]+\], \[[^]]+\], (\w+)", ptx))
 
 
 def widths(launch: Launch) -> set[str]:
