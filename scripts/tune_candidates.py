@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+import torch
 from bench_points import Point
 from triton import next_power_of_2
 
 from reference.softmax import RUNGS
-from reference.softmax.tuning import Choice
+from reference.softmax.tuning import Choice, ring_bytes
 
 WARPS = (1, 2, 4, 8, 16, 32)
 MULTIPROCESSORS = 132
@@ -20,7 +21,7 @@ SHARED_BYTES = 200 << 10
 def candidates(point: Point) -> list[Choice]:
     """Every choice once."""
     found: list[Choice] = []
-    for makers in (_one_program, _tiles, _shared, _twice, _streamed):
+    for makers in (_one_program, _tiles, _shared, _twice, _streamed, _ring):
         for choice in makers(point):
             longest = RUNGS[choice.rung].longest_row
             if choice not in found and (longest is None or point.columns <= longest):
@@ -113,3 +114,23 @@ def _streamed(point: Point) -> Iterator[Choice]:
         slice_bytes = min(row_bytes, under_way // (MULTIPROCESSORS * programs))
         options = {"warps": warps, "depth": depth, "programs": programs, "stages": stages, "ahead": ahead}
         yield Choice("streamed", options | {"slice_bytes": slice_bytes})
+
+
+def _ring(point: Point) -> Iterator[Choice]:
+    """A row in a ring, or slices of it of which two fit and more is under way."""
+    row_bytes = point.columns * point.itemsize
+    if row_bytes < 8 << 10:
+        return
+    for programs, warps, depth in product((1, 2, 3, 4), (4, 8, 16), (1, 2, 4)):
+        chunk = 512 * warps * depth
+        slots = ring_bytes(torch.device("meta"), programs) // chunk
+        options = {"programs": programs, "warps": warps, "depth": depth}
+        if not 16 <= warps * programs <= 32 or not 6 <= slots <= 56:
+            continue
+        if row_bytes <= slots * 7 // 8 * chunk and not point.replayed:
+            yield Choice("ring", options | {"slice_bytes": row_bytes})
+        resident = MULTIPROCESSORS * programs
+        most = -(-point.rows * row_bytes // (resident * chunk)) if point.replayed else slots
+        for chunks in sorted({min(most, slots // 2), min(most, slots * 2 // 5), min(most, slots * 2 // 7)}):
+            if chunks * chunk < row_bytes <= chunks * chunk * resident:
+                yield Choice("ring", options | {"slice_bytes": chunks * chunk})
