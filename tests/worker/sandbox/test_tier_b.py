@@ -141,10 +141,11 @@ def test_killing_leaves_neither_processes_nor_files(run: Callable[..., Sandboxed
     slot.rmdir()
 
 
-def test_a_program_that_ends_takes_its_descendants_along(run: Callable[..., SandboxedProcess]) -> None:
-    process = run("daemon")
+def test_a_program_that_ends_takes_its_descendants_along(run: Callable[..., SandboxedProcess], tmp_path: Path) -> None:
+    mark = f"daemon_{tmp_path.name}"
+    process = run("daemon", mark)
     assert process.wait(10) == 0
-    wait_until(lambda: _named("daemon_mark") == [], "the daemon is gone", 2)
+    wait_until(lambda: _named(mark) == [], "the daemon is gone", 2)
 
 
 def test_what_a_killed_warden_leaves_is_ended(run: Callable[..., SandboxedProcess]) -> None:

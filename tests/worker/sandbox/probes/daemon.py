@@ -1,4 +1,4 @@
-"""Leaves a daemon behind that has cut every tie it can."""
+"""Leaves a daemon behind that has cut every tie it can, with a mark in its command line."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from worker.protocol.channel import from_descriptor
 child = os.fork()
 if child == 0:
     os.setsid()
-    subprocess.Popen([sys.executable, "-c", "import signal; 'daemon_mark'; signal.pause()"], start_new_session=True)
+    subprocess.Popen([sys.executable, "-c", f"import signal; {sys.argv[2]!r}; signal.pause()"], start_new_session=True)
     os._exit(0)
 os.waitpid(child, 0)
 from_descriptor(int(sys.argv[1]), 1 << 20).send({"type": "daemon", "started": True})
