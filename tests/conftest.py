@@ -6,12 +6,16 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from app.settings import Settings
 from app.store.engine import Store
 from app.store.migrate import upgrade
 from tests import databases
+
+hypothesis.settings.register_profile("suite", deadline=None)  # what is kept waiting is not wrong
+hypothesis.settings.load_profile("suite")
 
 LONGEST_FIRST = (
     *("hostile/test_hostile.py", "worker/test_faults.py", "docs/test_authoring_walk.py"),

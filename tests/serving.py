@@ -40,7 +40,7 @@ class Served:
         def look() -> bool:
             for pid in descendants(self.process.pid):
                 try:
-                    command = Path(f"/proc/{pid}/cmdline").read_text()
+                    command = Path(f"/proc/{pid}/cmdline").read_text("latin-1")
                 except (FileNotFoundError, ProcessLookupError):
                     continue
                 if word in command and "tied.py" not in command:

@@ -59,11 +59,12 @@ class SandboxedProcess(ABC):
         """
         deadline = time.monotonic() + STOP_WAIT_S
         met: set[int] = set()
-        rested = False
-        while True:
+        walked: list[int] = []
+        resting = rested = False
+        while self._popen.poll() is None:  # once it has ended its number may be somebody else's
             walked, resting = _stop_all(self._roots())
             met.update(walked)
-            if (resting and rested) or self._popen.poll() is not None or time.monotonic() > deadline:
+            if (resting and rested) or time.monotonic() > deadline:
                 break
             rested = resting
         self._paused = walked if resting else list(met)

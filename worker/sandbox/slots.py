@@ -5,21 +5,19 @@ The folder is in the temporary folder::
     warpgrade-slots/60600/program/   links to what is shown of us
     warpgrade-slots/60600/scratch/   the sandboxed program's own, made by its warden
 
-Who has a slot has the abstract socket of its name, which exists once among all workers of a machine or container,
-whatever their folders, and ends with its last holder. Sandboxed programs may bind none.
+Who has a slot holds its first id, whatever the folders of other workers on the machine.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 import shutil
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import gettempdir
 
+from worker.sandbox.held_ids import hold
 from worker.sandbox.walls import SandboxUnavailable
 
 FIRST_UID, COUNT = 60_600, 145
@@ -92,12 +90,12 @@ def _pid_namespace() -> int:
 
 
 def _taken(folder: Path, uid: int) -> Slot | None:
-    lock = _locked(uid)
+    lock = hold(uid)
     if lock is None:
         return None
     folder.mkdir(exist_ok=True)
     folder.chmod(0o711)
-    return Slot(uid, lock, folder)
+    return Slot(uid, lock.detach(), folder)
 
 
 def _base() -> Path:
@@ -111,15 +109,3 @@ def _base() -> Path:
     if base.is_symlink() or found.st_uid != os.geteuid() or found.st_mode & 0o022:
         raise SandboxUnavailable(f"{base} is somebody else's; remove it, or set TMPDIR to a folder of the worker's")
     return base
-
-
-def _locked(uid: int) -> int | None:
-    lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        lock.bind(f"\0warpgrade-slot-{uid}")
-    except OSError as error:
-        lock.close()
-        if error.errno == errno.EADDRINUSE:
-            return None
-        raise
-    return lock.detach()

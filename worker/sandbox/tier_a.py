@@ -13,6 +13,7 @@ import itertools
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -22,6 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from worker.sandbox import credentials, seccomp
+from worker.sandbox.held_ids import hold
 from worker.sandbox.process import STOP_WAIT_S, SandboxedProcess
 from worker.sandbox.process_tree import at_rest
 from worker.sandbox.walls import (
@@ -44,15 +46,19 @@ NEEDS = (
 SCRATCH = Path("/scratch")
 PROGRAM = Path("/program")
 _SHM_BYTES = 256 << 20
-_UID_BASE = 64_100
-_UID_COUNT = 400
-_uids = itertools.cycle(range(_UID_BASE, _UID_BASE + _UID_COUNT))
+UID_BASE = 64_100
+UID_COUNT = 400
+_uids = itertools.cycle(range(UID_BASE, UID_BASE + UID_COUNT))
 _uids_lock = threading.Lock()
 _ONE_FOR_ALL = 65534
 
 
 class BubblewrappedProcess(SandboxedProcess):
-    """A tree below bubblewrap, in a pid namespace that dies with its first process."""
+    """A tree below bubblewrap, in a pid namespace that dies with its first process. ``lock`` holds its user id."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], lock: socket.socket | None) -> None:
+        super().__init__(popen)
+        self._lock = lock
 
     def kill(self) -> None:
         """SIGKILL the whole tree and wait until it is gone.
@@ -65,6 +71,8 @@ class BubblewrappedProcess(SandboxedProcess):
             self._stop_bubblewrap()
             self._signal(signal.SIGKILL)
         self._wait_for_end()
+        if self._lock is not None:
+            self._lock.close()
 
     def _stop_bubblewrap(self) -> None:
         os.kill(self._popen.pid, signal.SIGSTOP)
@@ -84,8 +92,9 @@ def start(
     sink = subprocess.DEVNULL if output is None else output
     filter_fd = seccomp.filter_file()
     try:
+        uid, lock = _held_uid() if as_root() else (_ONE_FOR_ALL, None)
         popen = subprocess.Popen(
-            command(walls, program, filter_fd, _next_uid() if as_root() else _ONE_FOR_ALL),
+            command(walls, program, filter_fd, uid),
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=sink,
@@ -96,7 +105,7 @@ def start(
         )
     finally:
         os.close(filter_fd)
-    return BubblewrappedProcess(popen)
+    return BubblewrappedProcess(popen, lock)
 
 
 def bubblewrap() -> str:
@@ -137,10 +146,16 @@ def as_root() -> bool:
     return os.geteuid() == 0
 
 
-def _next_uid() -> int:
-    """An id of its own for each sandbox: what the kernel counts and checks by user then counts this one alone."""
-    with _uids_lock:
-        return next(_uids)
+def _held_uid() -> tuple[int, socket.socket]:
+    """An id of its own for each sandbox, and what holds it: what the kernel counts and checks by user then counts this
+    one alone. Raises SandboxUnavailable."""
+    for _ in range(UID_COUNT):
+        with _uids_lock:
+            uid = next(_uids)
+        lock = hold(uid)
+        if lock is not None:
+            return uid, lock
+    raise SandboxUnavailable(f"all {UID_COUNT} user ids are in use")
 
 
 def _namespaces(uid: int) -> list[str]:

@@ -14,6 +14,7 @@ import pytest
 
 from tests.processes import descendants, pid_namespace, processes_in, processes_of, uid_of, wait_until
 from worker.protocol.channel import Channel
+from worker.sandbox import process
 from worker.sandbox.process import SandboxedProcess
 from worker.sandbox.tiers import TIER_A, Sandbox
 from worker.sandbox.walls import Walls
@@ -72,7 +73,7 @@ def test_a_tree_that_forks_and_wakes_itself_is_at_rest_after_pause(restless: Res
             assert _running(restless) == []
             assert restless.last_ns <= paused_ns
         restless.process.resume()
-        wait_until(lambda: restless.last_ns > paused_ns, "the tree runs again", 5)  # noqa: B023
+        wait_until(lambda: restless.last_ns > paused_ns, "the tree runs again")  # noqa: B023
 
 
 def test_pausing_twice_is_pausing_once(restless: Restless) -> None:
@@ -80,15 +81,24 @@ def test_pausing_twice_is_pausing_once(restless: Restless) -> None:
     restless.process.pause()
     paused_ns = time.monotonic_ns()
     restless.process.resume()
-    wait_until(lambda: restless.last_ns > paused_ns, "the tree runs again", 5)
+    wait_until(lambda: restless.last_ns > paused_ns, "the tree runs again")
 
 
 def test_a_paused_tree_can_be_killed(restless: Restless) -> None:
     restless.process.pause()
     restless.process.kill()
-    wait_until(lambda: restless.alive() == [], "nothing is left", 2)
+    wait_until(lambda: restless.alive() == [], "nothing is left")
     restless.process.resume()
-    restless.process.pause()
+
+
+def test_nobody_is_stopped_in_the_place_of_a_tree_that_has_ended(
+    restless: Restless, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restless.process.kill()
+    signalled: list[int] = []
+    monkeypatch.setattr(process, "_stop_all", lambda roots: (signalled.extend(roots), (roots, True))[1])
+    assert not restless.process.pause()
+    assert signalled == [], "its number may be somebody else's"
 
 
 def _running(restless: Restless) -> list[int]:

@@ -145,7 +145,7 @@ def test_a_program_that_ends_takes_its_descendants_along(run: Callable[..., Sand
     mark = f"daemon_{tmp_path.name}"
     process = run("daemon", mark)
     assert process.wait(10) == 0
-    wait_until(lambda: _named(mark) == [], "the daemon is gone", 2)
+    wait_until(lambda: _named(mark) == [], "the daemon is gone")
 
 
 def test_what_a_killed_warden_leaves_is_ended(run: Callable[..., SandboxedProcess]) -> None:
@@ -153,11 +153,11 @@ def test_what_a_killed_warden_leaves_is_ended(run: Callable[..., SandboxedProces
     (left,) = _named("leaver_mark")
     (first,) = set(_children(process.pid)) - {left}
     os.kill(process.pid, signal.SIGKILL)
-    wait_until(lambda: not is_alive(first), "the first process dies with its warden", 5)
+    wait_until(lambda: not is_alive(first), "the first process dies with its warden")
     process.wait(10)
     assert is_alive(left), "others do not"
     process.kill()
-    wait_until(lambda: not is_alive(left), "they are swept away", 5)
+    wait_until(lambda: not is_alive(left), "they are swept away")
 
 
 def test_a_slot_is_swept_before_it_is_used_again(

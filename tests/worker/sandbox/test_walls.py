@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from tests.processes import wait_until
 from tests.worker.sandbox.conftest import PROBES, Held, Inside
-from worker.sandbox import slots
+from worker.sandbox import slots, tier_a
 from worker.sandbox.tier_a import as_root
 from worker.sandbox.tiers import TIER_A, Sandbox
 from worker.sandbox.walls import Walls
@@ -84,7 +85,10 @@ def test_a_runner_can_do_nothing_to_the_machine(sandbox: Sandbox, inside: Inside
 def test_each_sandbox_has_an_id_of_its_own(sandbox: Sandbox, held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     if not as_root():
         pytest.skip("an ordinary user's sandbox has one id")
-    monkeypatch.setattr(slots.secrets, "randbelow", lambda _: 0)  # in tier B both want the same slot
+    # Both want the same id, as if two workers had begun at the same time.
+    monkeypatch.setattr(slots.secrets, "randbelow", lambda _: 0)
+    twice = sorted(2 * [*range(tier_a.UID_BASE, tier_a.UID_BASE + tier_a.UID_COUNT)])
+    monkeypatch.setattr(tier_a, "_uids", itertools.cycle(twice))
     with held(sandbox, "identity") as one, held(sandbox, "identity") as other:
         assert one["uid"] != other["uid"]
 
@@ -96,7 +100,7 @@ def test_tasks_are_limited(sandbox: Sandbox, inside: Inside) -> None:
 def test_killing_ends_every_descendant(sandbox: Sandbox, inside: Inside, tmp_path: Path) -> None:
     mark = f"daemon_{tmp_path.name}"
     assert inside(sandbox, "daemon", mark)["started"]
-    wait_until(lambda: not _processes_named(mark), "the daemon is gone", 2)
+    wait_until(lambda: not _processes_named(mark), "the daemon is gone")
 
 
 def test_a_sandbox_that_is_killed_while_it_starts_leaves_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -106,7 +110,7 @@ def test_a_sandbox_that_is_killed_while_it_starts_leaves_nothing(sandbox: Sandbo
         process = sandbox.start(walls, ["worker.runner.probe", "0", mark], ())
         time.sleep(delay * 2e-4)
         process.kill()
-    wait_until(lambda: not _processes_named(mark), "nothing is left", 5)
+    wait_until(lambda: not _processes_named(mark), "nothing is left")
 
 
 def test_a_supervisor_that_is_killed_takes_the_sandbox_with_it(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -118,7 +122,7 @@ def test_a_supervisor_that_is_killed_takes_the_sandbox_with_it(sandbox: Sandbox,
         assert starter.stdout.readline() == b"started\n"
         assert len(_processes_named(mark)) >= 2, "the supervisor and what it runs"
         starter.kill()
-    wait_until(lambda: set(_processes_named(mark)) <= {starter.pid}, "nothing outlives its supervisor", 5)
+    wait_until(lambda: set(_processes_named(mark)) <= {starter.pid}, "nothing outlives its supervisor")
 
 
 def _processes_named(mark: str) -> list[int]:
@@ -126,7 +130,7 @@ def _processes_named(mark: str) -> list[int]:
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                if mark in Path(f"/proc/{entry}/cmdline").read_text():
+                if mark in Path(f"/proc/{entry}/cmdline").read_text("latin-1"):
                     found.append(int(entry))
             except OSError:
                 continue

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -103,9 +104,8 @@ def test_another_gpu_is_another_lock(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not as_root(), reason="only root can be somebody else")
-def test_another_user_shares_the_lock_in_a_folder_for_all(tmp_path: Path, workers: list[Worker]) -> None:
-    folder = Path(f"/dev/shm/{tmp_path.name}")
-    folder.mkdir()
+def test_another_user_shares_the_lock_in_a_folder_for_all(workers: list[Worker]) -> None:
+    folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
     folder.chmod(0o1777)
     try:
         workers.append(Worker(folder))

@@ -99,7 +99,7 @@ def test_too_much_of_the_device_ends_the_runner(
         gpu.computing.append(Listed(runner.process.pids()[-1], 9 * GIB))
     else:
         gpu.used += 9 * GIB
-    wait_until(lambda: runner.process.returncode is not None, "the runner is stopped", 5)
+    wait_until(lambda: runner.process.returncode is not None, "the runner is stopped")
     assert closing[0].unwatch(runner) == "device_memory"
 
 
@@ -112,7 +112,7 @@ def test_the_reference_is_not_accused_of_what_the_candidate_takes(
     for runner in (reference, candidate):
         closing[0].watch(runner, Limits(device_memory_mib=1024), judge)
     gpu.used += 9 * GIB
-    wait_until(lambda: candidate.process.returncode is not None, "the candidate is stopped", 5)
+    wait_until(lambda: candidate.process.returncode is not None, "the candidate is stopped")
     assert closing[0].unwatch(reference) is None
     assert reference.process.returncode is None
 
@@ -128,7 +128,7 @@ def test_a_driver_that_hangs_does_not_keep_the_other_limits(
     closing.append(watchdog_over(FakeNvml(FakeGpu(), before=hang)))
     runner = start()
     closing[0].watch(runner, Limits(tasks=FORKED // 2), judge)
-    wait_until(lambda: runner.process.returncode is not None, "the runner is stopped", 5)
+    wait_until(lambda: runner.process.returncode is not None, "the runner is stopped")
     assert closing[0].unwatch(runner) == "tasks"
     released.set()
 

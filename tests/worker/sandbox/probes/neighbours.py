@@ -60,7 +60,7 @@ from_descriptor(int(sys.argv[1]), 1 << 20).send(
         "connect": each("connect", lambda name: connect(name, socket.SOCK_STREAM)),
         "datagram": each("connect", lambda name: connect(name, socket.SOCK_DGRAM)),
         "pair": each("connect", send_to),
-        "bind": attempt(lambda: socket.socket(socket.AF_UNIX).bind("\0warpgrade-slot-60600")),
+        "bind": attempt(lambda: socket.socket(socket.AF_UNIX).bind("\0warpgrade-uid-60600")),
         "queue": call("mq_open", b"/warpgrade", os.O_CREAT | os.O_RDWR, 0o600, None),
         "fanotify": call("fanotify_init", 0x200, 0),
         "hide": call("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0),
