@@ -36,6 +36,11 @@ class Plan:
     splits: int
     length: int
 
+    @property
+    def waiting_groups(self) -> int:
+        """Groups whose programs wait for one another: none if each is one program."""
+        return self.groups if self.splits > 1 else 0
+
 
 def plan(rows: int, columns: int, longest: int, resident: int, unit: int = 16) -> Plan:
     """The plan for ``resident`` programs that take about ``longest`` elements, all alike and a multiple of ``unit``.

@@ -260,7 +260,7 @@ def softmax(
     softmax_ring[(shared.groups * shared.splits,)](
         *given.positional,
         given.rows,
-        counters(x.device, shared.groups),
+        counters(x.device, shared.waiting_groups),
         partials(x.device, shared, TURNS),
         shared.splits,
         shared.length,

@@ -171,7 +171,7 @@ def softmax(
     softmax_streamed[(shared.groups * shared.splits,)](
         *given.positional,
         given.rows,
-        counters(x.device, shared.groups),
+        counters(x.device, shared.waiting_groups),
         partials(x.device, shared),
         shared.splits,
         shared.length,

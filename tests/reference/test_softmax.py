@@ -130,6 +130,11 @@ def test_an_h200_holds_every_shared_row_as_planned(rows: int, columns: int, item
     assert (shared.splits - 1) * shared.length < columns <= shared.splits * shared.length
 
 
+def test_a_row_of_one_program_needs_no_counter() -> None:
+    assert plan(9, 8000, 8000, resident=7).waiting_groups == 0
+    assert plan(9, 8000, 4000, resident=7).waiting_groups == 3
+
+
 def test_programs_that_cannot_all_be_resident_are_not_launched() -> None:
     with pytest.raises(ValueError, match="take 8 programs, but 7 are resident"):
         plan(1, 8000, 1024, resident=7)
