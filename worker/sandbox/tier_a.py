@@ -9,6 +9,7 @@ first of the pid namespace: a program that has changed its id has lost its paren
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -90,9 +91,12 @@ def start(
     Call it from a thread that lives as long as the process may: it dies with the thread that started it.
     """
     sink = subprocess.DEVNULL if output is None else output
-    filter_fd = seccomp.filter_file()
-    try:
+    with contextlib.ExitStack() as unless_it_starts, contextlib.ExitStack() as passed_on:
         uid, lock = _held_uid() if as_root() else (_ONE_FOR_ALL, None)
+        if lock is not None:
+            unless_it_starts.enter_context(lock)
+        filter_fd = seccomp.filter_file()
+        passed_on.callback(os.close, filter_fd)
         popen = subprocess.Popen(
             command(walls, program, filter_fd, uid),
             stdin=subprocess.DEVNULL,
@@ -103,8 +107,7 @@ def start(
             env={},
             cwd="/",
         )
-    finally:
-        os.close(filter_fd)
+        unless_it_starts.pop_all()
     return BubblewrappedProcess(popen, lock)
 
 
