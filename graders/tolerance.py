@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 
@@ -27,8 +28,9 @@ class Terms:
     absolute: float
 
 
+@dataclass(frozen=True)
 class Policy(ABC):
-    """How far an element may be off."""
+    """How far an element may be off; ``relative`` is the part that grows with it."""
 
     relative: float
 
@@ -48,6 +50,10 @@ class Policy(ABC):
             bound.add_(ulp(expected, dtype), alpha=terms.ulps)
         return bound.add_(terms.absolute) if terms.absolute else bound
 
+    def times(self, factor: float) -> Self:
+        """The same policy, ``relative`` times ``factor``."""
+        return replace(self, relative=self.relative * factor)
+
 
 @dataclass(frozen=True)
 class OneRounding(Policy):
@@ -57,8 +63,6 @@ class OneRounding(Policy):
     flushed to zero. 16-bit types: ``ulp(y)/2 + relative·|y|``, since a right kernel computes in float32 and
     rounds once; the ulp is never below the subnormal step.
     """
-
-    relative: float
 
     def terms(self, dtype: torch.dtype) -> Terms:
         if dtype.itemsize >= 4:
@@ -70,7 +74,6 @@ class OneRounding(Policy):
 class OneRoundingAndAbsolute(Policy):
     """``OneRounding``, and ``absolute`` besides."""
 
-    relative: float
     absolute: float
 
     def terms(self, dtype: torch.dtype) -> Terms:

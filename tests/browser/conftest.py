@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from app.access.principals import Role
 from app.queue.broker import connect
@@ -22,7 +22,7 @@ from tests.played import PlayedWorker
 from tests.serving import Served
 
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-_PATIENCE_MS = 15_000
+_PATIENCE_MS = 60_000
 _GRAVE = ("error", "warning")  # a violated Content-Security-Policy is an error
 
 
@@ -88,6 +88,7 @@ def visit_without_script(chromium: Browser, service: Service) -> Iterator[Visit]
 
 def _window(context: BrowserContext) -> Iterator[Visit]:
     context.set_default_timeout(_PATIENCE_MS)
+    expect.set_options(timeout=_PATIENCE_MS)
     visit = Visit(context.new_page())
     visit.page.on("console", lambda message: visit.complaints.append(message.text) if message.type in _GRAVE else None)
     visit.page.on("pageerror", lambda error: visit.complaints.append(str(error)))

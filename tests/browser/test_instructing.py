@@ -27,6 +27,7 @@ def sign_in(page: Page, service: Service) -> None:
     page.get_by_label("Token").fill(service.instructor)
     page.get_by_role("button", name="Sign in").click()
     expect(page).to_have_url(re.compile("/instructor$"))
+    page.wait_for_load_state()
 
 
 def upload(page: Page, package: Package, folder: Path) -> None:

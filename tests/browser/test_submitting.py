@@ -26,6 +26,7 @@ def sign_in(page: Page, service: Service) -> None:
     page.get_by_label("Token").fill(service.token)
     page.get_by_role("button", name="Sign in").click()
     expect(page).to_have_url(re.compile("/drills/toy$"))
+    page.wait_for_load_state()
 
 
 def submit(page: Page) -> str:

@@ -80,6 +80,22 @@ def test_a_failing_case_that_the_model_would_pass_refutes_it():
     assert named([evidence(1, [nearly], [3])], capped) == []
 
 
+def test_on_the_edge_of_the_tolerance_a_model_need_not_fall_on_the_kernels_side():
+    def off_by(share: float) -> Model:
+        return lambda call: (call.inputs[0].values.double() * torch.tensor([2.0, 1 + share]),)
+
+    both_fail = evidence(1, [2, 4], [1, 4])
+    for share, passed, said in [
+        (1.96e-5, False, [[1, 2]]),
+        (1.8e-5, False, []),
+        (2.04e-5, True, [[1]]),
+        (2.2e-5, True, []),
+    ]:
+        got = 3.0 * (1 + (1.99e-5 if passed else 2.01e-5))
+        edge = evidence(2, [0, got], [0, 3], passed=passed)
+        assert named([both_fail, edge], off_by(share)) == said, share
+
+
 def test_one_variant_has_to_explain_all_cases():
     twice, thrice = evidence(1, [2, 4], [1, 2]), evidence(2, [9, 9], [3, 3])
     assert named([twice], tripled, doubled) == [[1]]
