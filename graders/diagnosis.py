@@ -17,7 +17,6 @@ from graders.misconception import Misconception, Model
 from graders.report import Diagnosis, Message
 from graders.tolerance import Policy, Terms
 
-
 _DOUBT = 1.05
 """A model so near to the tolerance may pass where the kernel fails, or the other way round: it says nothing of that."""
 
