@@ -1,5 +1,5 @@
-"""How exact and how fast the judge is on this GPU: ``make bench-judge``. Prints tables; ``--json`` keeps the numbers,
-after every grading: what was measured until it is stopped is not lost.
+"""How exact and how fast the judge is on this GPU: ``make bench-judge``. Prints tables, of what was measured if it is
+stopped; ``--json`` keeps the numbers, after every grading.
 
 The reference's own kernel is graded against itself again and again, one grading after the other: for that the drill's
 ``timed_reference`` is taken out. Others (``--also``) are graded against what the drill has. Then, the judge gone and
@@ -56,13 +56,12 @@ def at_short_shapes(package: Package) -> Package:
 
 
 Graded = list[tuple[Report, float]]
-"""Reports that have speeds, each with the seconds that its grading took."""
+"""Reports that have speeds, each with the seconds that its grading took: of one source, by the file's name."""
 
 
-def grade_all(
-    shipped: Package, sources: list[Path], gradings: int, keep: Callable[[dict[str, Graded]], None]
-) -> dict[str, Graded]:
-    """Of ``gradings`` gradings of each source, after one that warms the judge. ``keep`` is called after each."""
+def grade_all(shipped: Package, sources: list[Path], gradings: int, keep: Callable[[str, Report, float], None]) -> None:
+    """``gradings`` gradings of each source, after one that warms the judge. ``keep`` gets each that has speeds, and the
+    seconds that it took."""
     post = choose_post("gpu", "auto")
     itself = without_timed_reference(shipped)
     supervisor = Supervisor(Lane.GPU, STANDBY[Lane.GPU], sandbox=post.sandbox)
@@ -91,7 +90,6 @@ def grade_all(
         return report, seconds
 
     try:
-        graded: dict[str, Graded] = {source.stem: [] for source in sources}
         for place, source in enumerate(sources):
             if place < 2:
                 print("the first grading of this drill, with the baselines, is not counted:", flush=True)
@@ -99,20 +97,18 @@ def grade_all(
             for _ in range(gradings):
                 report, seconds = grade(source)
                 if report.performance.status is PerformanceStatus.MEASURED:
-                    graded[source.stem].append((report, seconds))
-                    keep(graded)
+                    keep(source.stem, report, seconds)
                 else:
                     print(f"not counted: {report.verdict}, {report.performance.reason or report.cause}", flush=True)
-        return {name: reports for name, reports in graded.items() if reports}
     finally:
         supervisor.close()
 
 
 def own_times(*arguments: str) -> dict[str, float]:
-    """Microseconds a call by the device's own clock, from a process of its own."""
+    """Microseconds a call by the device's own clock, from a process of its own; none if it fails, and says why."""
     program = ROOT / "scripts" / "device_times.py"
-    done = subprocess.run([sys.executable, program, *arguments], capture_output=True, text=True, check=True)
-    times: dict[str, float] = json.loads(done.stdout)
+    done = subprocess.run([sys.executable, program, *arguments], stdout=subprocess.PIPE, text=True, check=False)
+    times: dict[str, float] = json.loads(done.stdout) if done.returncode == 0 else {}
     return times
 
 
@@ -159,25 +155,38 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
 
-    def keep(graded: dict[str, Graded]) -> None:
+    sources = [REFERENCE, *(path.resolve() for path in arguments.also)]
+    if len({source.stem for source in sources}) < len(sources):
+        parser.error("two files of one name, or the reference beside itself")
+    graded: dict[str, Graded] = {}
+
+    def keep(name: str, report: Report, seconds: float) -> None:
+        graded.setdefault(name, []).append((report, seconds))
         if arguments.json:
             kept = {name: [as_json(report, seconds) for report, seconds in done] for name, done in graded.items()}
             arguments.json.write_text(json.dumps(kept))
 
     package = Package.from_tree(SLUG)
     package = at_short_shapes(package) if arguments.short else package
-    graded = grade_all(package, [REFERENCE, *arguments.also], arguments.gradings, keep)
+    try:
+        grade_all(package, sources, arguments.gradings, keep)
+    finally:
+        tell(graded, ["--short"] if arguments.short else [])
+
+
+def tell(graded: dict[str, Graded], shapes: list[str]) -> None:
+    """Print the tables. ``shapes`` tells the program with the device's own times which shapes they are."""
     for reports in graded.values():
         print_phases(reports)
         print(f"GPU: {reports[-1][0].environment.gpu}, {reports[-1][0].performance.conditions}", flush=True)
-    own = own_times("--short") if arguments.short else own_times()
+    own = own_times(*shapes) if graded else {}
     for name, reports in graded.items():
         print_shapes(name, reports, own)
 
 
 def as_json(report: Report, seconds: float) -> dict[str, object]:
     performance, timeline = (part.model_dump(mode="json") for part in (report.performance, report.timeline))
-    return {"performance": performance, "timeline": timeline, "seconds": seconds}
+    return {"score": report.score, "performance": performance, "timeline": timeline, "seconds": seconds}
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from bench_points import Point, in_a_word
 MARK = "@bench "
 """Begins the lines of a child that are meant for its parent; libraries print others."""
 
-READY_S, RESULT_S = 240.0, 60.0
+RESULT_S = 60.0
 ONE_THREAD = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
@@ -80,14 +80,18 @@ class Child:
 
 
 def in_turn(
-    program: Path, points: Sequence[Point], options: dict[str, Any], at_once: int
+    program: Path, points: Sequence[Point], options: dict[str, Any], at_once: int, ready_s: float
 ) -> Iterator[tuple[Point, Any]]:
-    """Every point with what its child measured, or {"error": …}, as soon as there is something."""
+    """Every point with what its child measured, or {"error": …}, as soon as there is something. A child has so many
+    seconds to get ready; one that has not, whose kernel may still run, is ended before another one measures."""
     for first in range(0, len(points), at_once):
         children = [Child(program, point, options) for point in points[first : first + at_once]]
         try:
-            until = time.monotonic() + READY_S
+            until = time.monotonic() + ready_s
             states = [child.heard(until) for child in children]
+            for child, state in zip(children, states, strict=True):
+                if "error" in state:
+                    child.end()
             for child, state in zip(children, states, strict=True):
                 yield child.point, (state if "error" in state else child.result())
                 child.end()

@@ -21,7 +21,7 @@ SHARED_BYTES = 200 << 10
 def candidates(point: Point) -> list[Choice]:
     """Every choice once."""
     found: list[Choice] = []
-    for makers in (_one_program, _tiles, _shared, _twice, _streamed, _ring):
+    for makers in (_one_program, _tiles, _ring, _shared, _twice):
         for choice in makers(point):
             longest = RUNGS[choice.rung].longest_row
             if choice not in found and (longest is None or point.columns <= longest):
@@ -38,10 +38,10 @@ def _one_program(point: Point) -> Iterator[Choice]:
     columns, block = point.columns, next_power_of_2(point.columns)
     if point.replayed:
         return
-    for warps, stream in product(_fitting(columns), (0, 1)):
+    for warps, stream in product(_fitting(columns, most=80), (0, 1)):
         yield Choice("pieces", {"warps": warps, "stream": stream})
     if point.itemsize == 2 and columns >= 8192:
-        for warps, programs in product(_fitting(columns, least=16, most=128), (1, 2, 3, 4)):
+        for warps, programs in product(_fitting(columns, least=16, most=128), (1, 2, 3, 4, 6, 8)):
             if 16 <= warps * programs <= 32:
                 yield Choice("pieces", {"warps": warps, "stream": 0, "short": 1, "programs": programs})
     for warps in _fitting(block):
@@ -102,18 +102,6 @@ def _twice(point: Point) -> Iterator[Choice]:
                 under_way = MULTIPROCESSORS * each * point.columns * point.itemsize
                 if 16 <= warps * each <= 64 and under_way <= CACHE_BYTES:
                     yield Choice("online", {"block": block, "warps": warps, "programs": MULTIPROCESSORS * each})
-
-
-def _streamed(point: Point) -> Iterator[Choice]:
-    row_bytes = point.columns * point.itemsize
-    if row_bytes < 24 << 10:
-        return
-    shapes = ((8, 4, 2, 3), (8, 4, 2, 4), (8, 2, 3, 4), (8, 4, 3, 3), (16, 2, 2, 3), (4, 4, 4, 3))
-    for (warps, depth, programs, stages), part, ahead in product(shapes, (4, 3, 2), (0, 128)):
-        under_way = min(CACHE_BYTES // part, point.rows * row_bytes)
-        slice_bytes = min(row_bytes, under_way // (MULTIPROCESSORS * programs))
-        options = {"warps": warps, "depth": depth, "programs": programs, "stages": stages, "ahead": ahead}
-        yield Choice("streamed", options | {"slice_bytes": slice_bytes})
 
 
 def _ring(point: Point) -> Iterator[Choice]:

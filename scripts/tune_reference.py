@@ -31,6 +31,9 @@ from reference.softmax import RUNGS  # noqa: E402
 from reference.softmax.tuning import Choice  # noqa: E402
 
 BRIEF_ROUNDS = 3
+LAST_CHECK_S = 45.0
+"""What may pass beyond the time to compile: start, inputs, and the candidate that is under way when it ends."""
+
 CLOSE = 1.08
 """What is slower than this times the fastest is not timed again."""
 
@@ -49,6 +52,8 @@ def prepare(point: Point, options: dict[str, Any]) -> Callable[[], Any]:
         softmax = partial(RUNGS[choice.rung].softmax, **choice.options)
         try:
             wrong = fault(softmax, x, out)
+        except torch.AcceleratorError as error:  # nothing runs in this process any more
+            raise RuntimeError(f"{choice.rung} {json.dumps(dict(choice.options))}: {in_a_word(error)}") from error
         except Exception as error:
             wrong = in_a_word(error)
         if wrong:
@@ -102,7 +107,9 @@ def main() -> None:
         LONG if lengths is None else tuple(n for n in lengths if n in LONG),
     )
     options = {"top": arguments.top, "compile_s": arguments.compile_s}
-    for point, result in in_turn(Path(__file__), wanted, options, arguments.at_once):
+    for point, result in in_turn(
+        Path(__file__), wanted, options, arguments.at_once, ready_s=arguments.compile_s + LAST_CHECK_S
+    ):
         line = json.dumps(asdict(point) | result)
         print(line, flush=True)
         if arguments.keep:
