@@ -16,7 +16,7 @@ import triton.language as tl
 
 from reference.softmax import tuning
 from reference.softmax.arguments import EmptyRow, operands
-from reference.softmax.arithmetic import finite_base, reciprocal
+from reference.softmax.arithmetic import exp, finite_base, reciprocal
 from reference.softmax.hints import in_units
 from reference.softmax.vectors import around, body_start, head_length, shift
 
@@ -55,7 +55,7 @@ def softmax_aligned(
     at_edge = (row < rows) & (lane < length - body)
     edge = tl.load(x_body + beside * x_column_stride, mask=at_edge, other=-float("inf")).to(COMPUTE)
     base = finite_base(tl.maximum(tl.max(x, axis=1), tl.max(edge, axis=1)))[:, None]  # both read N a row: MN in all
-    weight, edge_weight = tl.exp(x - base), tl.exp(edge - base)
+    weight, edge_weight = exp(x - base), exp(edge - base)
     scale = reciprocal(tl.sum(weight, axis=1) + tl.sum(edge_weight, axis=1), ZERO_EMPTY)[:, None]
     to, to_edge = out_body + column * out_column_stride, out_body + beside * out_column_stride
     tl.store(to, (weight * scale).to(out_ptr.dtype.element_ty), mask=inside)

@@ -1,9 +1,28 @@
-"""What the kernels compute alike: guards against 0/0 and −inf − (−inf), the online recurrence."""
+"""What the kernels compute alike: exponentials, guards against 0/0 and −inf − (−inf), the online recurrence."""
 
 from __future__ import annotations
 
 import triton
 import triton.language as tl
+
+LOG2_E = tl.constexpr(1.4426950408889634)
+INTERPRETED = tl.constexpr(triton.knobs.runtime.interpret)
+"""Whether the kernels run in Triton's interpreter, which knows no assembly."""
+
+
+@triton.jit
+def exp(x):
+    """e^x of many elements, as 2^(x·log2 e), and 0 where it is below 2^-126.
+
+    Triton's own has the GPU multiply there and square the result, for the sake of numbers that are too small to matter
+    beside a row's largest weight of 1: three more instructions for each element, where 16-bit rows have about eight.
+    """
+    if INTERPRETED or x.dtype != tl.float32:
+        y = tl.exp(x)
+    else:
+        command: tl.constexpr = "ex2.approx.ftz.f32 $0, $1;"
+        y = tl.inline_asm_elementwise(command, "=f,f", [x * LOG2_E], dtype=tl.float32, is_pure=True, pack=1)
+    return y
 
 
 @triton.jit
@@ -26,4 +45,4 @@ def absorb(peak, total, x):
     """The running maximum and the running sum of exp(x - maximum) after one more block ``x``, padded with -inf."""
     higher = tl.maximum(peak, tl.max(x, axis=0))
     base = finite_base(higher)
-    return higher, total * tl.exp(peak - base) + tl.sum(tl.exp(x - base), axis=0)
+    return higher, total * tl.exp(peak - base) + tl.sum(exp(x - base), axis=0)

@@ -19,7 +19,7 @@ import triton.language as tl
 
 from reference.softmax import tuning
 from reference.softmax.arguments import COMPUTE_DTYPE, EmptyRow, operands
-from reference.softmax.arithmetic import finite_base, reciprocal
+from reference.softmax.arithmetic import exp, finite_base, reciprocal
 from reference.softmax.hints import in_units, prefetch, read_again
 from reference.softmax.meeting import (
     COUNTER_STRIDE,
@@ -90,10 +90,10 @@ def softmax_cooperative(
             own_peak = tl.maximum(own_peak, tl.max(edge, axis=0))  # all programs read N a row: MN in all
         own_base = finite_base(own_peak)
         x = read_again(x, SHORT)
-        weight = tl.exp(x.to(COMPUTE) - own_base)
+        weight = exp(x.to(COMPUTE) - own_base)
         own_total = tl.sum(weight, axis=0)
         if SHIFT > 1:
-            edge_weight = tl.exp(edge - own_base)
+            edge_weight = exp(edge - own_base)
             own_total += tl.sum(edge_weight, axis=0)
         partial_ptr = partials_ptr + turn % 2 * splits * 2
         leave_partial(partial_ptr, split, own_peak, own_total)
@@ -102,7 +102,7 @@ def softmax_cooperative(
         base, total = merge_partials(partial_ptr, splits, COMPUTE, SPLITS)  # reads 2S: 2MS² in all, out of the L2 cache
         scale = tl.exp(own_peak - base) * reciprocal(total, ZERO_EMPTY)
         if SHORT:
-            weight = tl.exp(read_again(x, SHORT).to(COMPUTE) - own_base)
+            weight = exp(read_again(x, SHORT).to(COMPUTE) - own_base)
         out_body = out_ptr + body_start(row, out_row_stride, UNIT, SHIFT)
         to = out_body + first * out_column_stride + lane * out_column_stride
         tl.store(to, (weight * scale).to(out_ptr.dtype.element_ty), mask=inside)

@@ -17,7 +17,6 @@ from reference.softmax import (
     ring,
     several_rows,
     split,
-    streamed,
 )
 from reference.traffic import Traffic
 
@@ -45,6 +44,5 @@ RUNGS = {
     "pieces": Rung(pieces.softmax, traffic.fused, pieces.LONGEST_ROW),
     "aligned": Rung(aligned.softmax, traffic.fused, aligned.LONGEST_ROW),
     "cooperative": Rung(cooperative.softmax, traffic.cooperative, cooperative.LONGEST_ROW),
-    "streamed": Rung(streamed.softmax, traffic.two_passes, streamed.LONGEST_ROW),
     "ring": Rung(ring.softmax, traffic.fused, ring.LONGEST_ROW),
 }

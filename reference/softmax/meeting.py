@@ -42,16 +42,26 @@ class Plan:
         return self.groups if self.splits > 1 else 0
 
 
-def plan(rows: int, columns: int, longest: int, resident: int, unit: int = 16) -> Plan:
+def plan(rows: int, columns: int, longest: int, resident: int, unit: int = 16, least: int | None = None) -> Plan:
     """The plan for ``resident`` programs that take about ``longest`` elements, all alike and a multiple of ``unit``.
 
-    If ``longest`` is such a multiple none takes more. Raises ValueError if the programs do not take a whole row.
+    If ``longest`` is such a multiple none takes more. With ``least``, programs that would be left over share the rows
+    as well, down to about so many elements each. Raises ValueError if the programs do not take a whole row.
     """
-    length = triton.cdiv(triton.cdiv(columns, triton.cdiv(columns, longest)), unit) * unit
+    length = _slice_length(columns, triton.cdiv(columns, longest), unit)
     splits = triton.cdiv(columns, length)
     if splits > resident:
         raise ValueError(f"rows of {columns} elements take {splits} programs, but {resident} are resident at once")
-    return Plan(min(rows, resident // splits, MOST_GROUPS), splits, length)
+    groups = min(rows, resident // splits, MOST_GROUPS)
+    if least is not None:
+        length = _slice_length(columns, max(splits, min(resident // groups, columns // least)), unit)
+        splits = triton.cdiv(columns, length)
+    return Plan(groups, splits, length)
+
+
+def _slice_length(columns: int, splits: int, unit: int) -> int:
+    units: int = triton.cdiv(triton.cdiv(columns, splits), unit)
+    return units * unit
 
 
 def partials(device: torch.device, shared: Plan, turns: int = 2) -> torch.Tensor:
@@ -92,9 +102,12 @@ def leave_partial(partial_ptr, split, peak, total):
 
 
 @triton.jit
-def arrive(arrived_ptr):
-    """Count oneself in, after what one has written; how many have been counted then."""
-    return tl.atomic_add(arrived_ptr, 1, sem="acq_rel") + 1
+def arrive(arrived_ptr, SEM: tl.constexpr = "acq_rel"):
+    """Count oneself in, after what one has written; how many have been counted then.
+
+    With SEM "release" the count says nothing of what they wrote, and nobody waits for it.
+    """
+    return tl.atomic_add(arrived_ptr, 1, sem=SEM) + 1
 
 
 @triton.jit

@@ -14,7 +14,7 @@ import triton.language as tl
 
 from reference.softmax import tuning
 from reference.softmax.arguments import EmptyRow, operands
-from reference.softmax.arithmetic import finite_base, reciprocal
+from reference.softmax.arithmetic import exp, finite_base, reciprocal
 from reference.softmax.hints import in_units
 
 LONGEST_ROW = 32768
@@ -43,7 +43,7 @@ def softmax_persistent(
         row = tl.cast(turn, tl.int64)  # so it is already, but not in the interpreter, which counts in Python's integers
         at = x_ptr + row * in_units(x_row_stride, UNIT) + column * x_column_stride
         x = tl.load(at, mask=inside, other=-float("inf")).to(COMPUTE)  # reads N a row: MN in all
-        weight = tl.exp(x - finite_base(tl.max(x, axis=0)))
+        weight = exp(x - finite_base(tl.max(x, axis=0)))
         y = weight * reciprocal(tl.sum(weight, axis=0), ZERO_EMPTY)
         to = out_ptr + row * in_units(out_row_stride, UNIT) + column * out_column_stride
         tl.store(to, y.to(out_ptr.dtype.element_ty), mask=inside)  # writes N a row: MN in all

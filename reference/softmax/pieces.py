@@ -19,7 +19,7 @@ import triton.language as tl
 
 from reference.softmax import tuning
 from reference.softmax.arguments import WIDEST_LOAD, EmptyRow, operands
-from reference.softmax.arithmetic import finite_base, reciprocal
+from reference.softmax.arithmetic import exp, finite_base, reciprocal
 from reference.softmax.hints import in_units, read_again
 from reference.softmax.vectors import around, body_start, head_length, shift
 
@@ -78,17 +78,17 @@ def softmax_pieces(
         peak = tl.maximum(peak, tl.max(edge, axis=0))
     base = finite_base(peak)
     if TAIL:
-        tail_weight = tl.exp(tail - base)
+        tail_weight = exp(tail - base)
         totals = tail_weight
     kept = ()
     for part in tl.static_range(len(PIECES)):
         x = read_again(parts[part], SHORT)
-        weight = tl.exp(x.to(COMPUTE) - base)
+        weight = exp(x.to(COMPUTE) - base)
         totals += tl.sum(weight, axis=0)
         kept = kept + ((x if SHORT else weight),)  # type: ignore[assignment]  # noqa: RUF005
     total = tl.sum(totals, axis=0)
     if SHIFT > 1:
-        edge_weight = tl.exp(edge - base)
+        edge_weight = exp(edge - base)
         total += tl.sum(edge_weight, axis=0)
     scale = reciprocal(total, ZERO_EMPTY)
     start = 0
@@ -96,7 +96,7 @@ def softmax_pieces(
         column = (start + tl.arange(0, PIECES[piece])[:, None] * LANES + lane[None, :]).to(INDEX)
         weight = kept[piece]
         if SHORT:
-            weight = tl.exp(read_again(weight, SHORT).to(COMPUTE) - base)
+            weight = exp(read_again(weight, SHORT).to(COMPUTE) - base)
         y = (weight * scale).to(out_ptr.dtype.element_ty)
         at = out_body + column * out_column_stride
         tl.store(at, y, eviction_policy=EVICTION)  # writes N a row, together with the tail: MN in all

@@ -1,4 +1,4 @@
-"""Rung 10: rows in shared memory, the next ones arriving while this one is written: MN elements read, MN written.
+"""Rung 9: rows in shared memory, the next ones arriving while this one is written: MN elements read, MN written.
 
 Registers hold a row while its sum is waited for, and then nothing of the program's moves. Here a program asks for rows
 long before it needs them: a ring of slots in shared memory takes them, a chunk of a row to a slot, and a slot is asked
@@ -23,7 +23,7 @@ from triton.experimental.gluon.language.nvidia.ampere import async_copy
 
 from reference.softmax import tuning
 from reference.softmax.arguments import WIDEST_LOAD, EmptyRow, Operands, operands
-from reference.softmax.arithmetic import finite_base, reciprocal
+from reference.softmax.arithmetic import exp, finite_base, reciprocal
 from reference.softmax.hints import in_units
 from reference.softmax.meeting import (
     COUNTER_STRIDE,
@@ -47,6 +47,9 @@ copy_to_shared = getattr(async_copy, "async_load", None) or async_copy.async_cop
 TURNS = 4
 """Turns whose maxima and sums are kept. A program that leaves those of turn t + 4 has waited for turn t + 2, in which
 nobody arrives before it has read those of turn t."""
+
+MOST_SLOTS = 63
+"""Copies under way that a thread can tell apart: the instruction that waits for all but n of them takes no larger n."""
 
 BETWEEN_COUNTERS = COUNTER_STRIDE // 2
 """Even turns and odd ones are counted apart, as a program arrives in one turn before it waits for the last one."""
@@ -108,8 +111,8 @@ def absorb_by_thread(peaks, totals, x):
     """Each thread's running maximum and sum of exp(x - maximum) after one more chunk."""
     higher = gl.maximum(peaks, gl.max(gl.max(x, axis=2), axis=0))
     base = finite_base(higher)
-    weight = gl.exp(x - base[None, :, None])
-    return higher, totals * gl.exp(peaks - base) + gl.sum(gl.sum(weight, axis=2), axis=0)
+    weight = exp(x - base[None, :, None])
+    return higher, totals * exp(peaks - base) + gl.sum(gl.sum(weight, axis=2), axis=0)
 
 
 @gluon.jit(do_not_specialize=["splits", "rows"])
@@ -166,7 +169,7 @@ def softmax_ring(
             *(ring, chunk, lane, x_ptr, x_row_stride, x_column_stride, length, rows, group, groups),
             *(split, splits, slice_length, UNIT, SHIFT, CHUNK, CHUNKS, SLOTS, COPIED),
         )
-    turns = (rows - group + groups - 1) // groups
+    turns = gl.cast((rows - group + groups - 1) // groups, gl.int32)
     base, total = gl.cast(0.0, COMPUTE), gl.cast(0.0, COMPUTE)
     edge = gl.full([2 * SHIFT], -float("inf"), COMPUTE, ONE_BY_ONE)
     for turn in range(turns + LATER):
@@ -186,10 +189,10 @@ def softmax_ring(
                 peaks, totals = absorb_by_thread(peaks, totals, x)
             peak = gl.maximum(gl.max(peaks, axis=0), gl.max(edge, axis=0))
             base = finite_base(peak)
-            total = gl.sum(totals * gl.exp(peaks - base), axis=0) + gl.sum(gl.exp(edge - base), axis=0)
+            total = gl.sum(totals * exp(peaks - base), axis=0) + gl.sum(exp(edge - base), axis=0)
             if SPLITS > 1:
                 leave_partial(partials_ptr + turn % KEPT * splits * 2, split, peak, total)
-                arrive(arrived_ptr + turn % 2 * APART)
+                arrive(arrived_ptr + turn % 2 * APART, "release")
         if turn >= LATER:
             now = turn - LATER
             row = row_of(group, groups, now)
@@ -209,7 +212,7 @@ def softmax_ring(
             for piece in gl.static_range(CHUNKS):
                 chunk = now * CHUNKS + piece
                 x = ring.index(chunk % SLOTS).load(OWNED).to(COMPUTE)
-                y = (gl.exp(x - base) * scale).to(out_ptr.dtype.element_ty)
+                y = (exp(x - base) * scale).to(out_ptr.dtype.element_ty)
                 offset = piece * CHUNK + lane
                 to = out_body + (first + offset) * out_column_stride
                 gl.store(to, y, mask=offset < in_units(own, SHIFT if SHIFT > 1 else UNIT))  # writes N a row: MN in all
@@ -217,7 +220,7 @@ def softmax_ring(
                     *(ring, chunk + SLOTS, lane, x_ptr, x_row_stride, x_column_stride, length, rows, group, groups),
                     *(split, splits, slice_length, UNIT, SHIFT, CHUNK, CHUNKS, SLOTS, COPIED),
                 )
-            y = (gl.exp((edge_before if LATER else edge) - base) * scale).to(out_ptr.dtype.element_ty)
+            y = (exp((edge_before if LATER else edge) - base) * scale).to(out_ptr.dtype.element_ty)
             gl.store(out_body + beside, y, mask=edge_lane < edges)
     async_copy.wait_group(0)
     if SPLITS > 1:
@@ -237,26 +240,29 @@ def softmax(
     """Softmax of each row of ``x`` (M×N) into ``out`` (M×N). Raises ValueError for longer rows.
 
     A program has at most ``slice_bytes`` of a row; if they are not given, a whole row if three quarters of its ring
-    hold it, else two fifths of what the ring holds. A chunk is ``depth`` times 16 bytes a thread. The ring is as large
-    as so many ``programs`` on every multiprocessor allow.
+    hold it, else two fifths of what the ring holds, and less where programs would be left over. A chunk is ``depth``
+    times 16 bytes a thread. The ring is as large as so many ``programs`` on every multiprocessor allow.
     """
     given = operands(x, out, empty_row, LONGEST_ROW)
     if given.empty:
         return
     vector = WIDEST_LOAD // x.itemsize
+    cut = shift(given, x, out)
+    body = given.columns // cut * cut  # the longest that a row can have
     chunk = depth * 32 * warps * vector
-    slots = tuning.ring_bytes(x.device, programs) // (chunk * x.itemsize)
+    slots = min(tuning.ring_bytes(x.device, programs) // (chunk * x.itemsize), MOST_SLOTS)
+    least = None
     if slice_bytes is not None:
         longest = slice_bytes // x.itemsize
     elif x.device.type == "cpu":
-        longest, slots = given.columns, max(slots, triton.cdiv(given.columns, chunk) + 1)
+        longest, slots = body, max(slots, triton.cdiv(body, chunk) + 1)
     else:
-        longest = given.columns if given.columns <= slots * chunk * 3 // 4 else max(1, slots * 2 // 5) * chunk
-    shared = plan(given.rows, given.columns, longest, tuning.multiprocessors(x.device) * programs)
+        whole = body <= max(1, slots * 3 // 4) * chunk
+        longest, least = body if whole else max(1, slots * 2 // 5) * chunk, chunk
+    shared = plan(given.rows, body, longest, tuning.multiprocessors(x.device) * programs, least=least)
     chunks = triton.cdiv(shared.length, chunk)
     if slots < (chunks if shared.splits == 1 else 2 * chunks):
         raise ValueError(f"a ring of {slots} chunks is too small for slices of {chunks}")
-    cut = shift(given, x, out)
     softmax_ring[(shared.groups * shared.splits,)](
         *given.positional,
         given.rows,

@@ -14,7 +14,7 @@ import triton.language as tl
 
 from reference.softmax import tuning
 from reference.softmax.arguments import EmptyRow, operands
-from reference.softmax.arithmetic import finite_base, reciprocal
+from reference.softmax.arithmetic import exp, finite_base, reciprocal
 from reference.softmax.hints import in_units
 
 LONGEST_ROW = 2048
@@ -42,7 +42,7 @@ def softmax_several_rows(
     inside = (row < rows)[:, None] & (column < in_units(columns, UNIT))[None, :]  # the last tile may have rows too many
     at = x_ptr + (row * in_units(x_row_stride, UNIT))[:, None] + (column * x_column_stride)[None, :]
     x = tl.load(at, mask=inside, other=-float("inf")).to(COMPUTE)  # reads ROWS·N: MN in all
-    weight = tl.exp(x - finite_base(tl.max(x, axis=1))[:, None])
+    weight = exp(x - finite_base(tl.max(x, axis=1))[:, None])
     y = weight * reciprocal(tl.sum(weight, axis=1), ZERO_EMPTY)[:, None]
     to = out_ptr + (row * in_units(out_row_stride, UNIT))[:, None] + (column * out_column_stride)[None, :]
     tl.store(to, y.to(out_ptr.dtype.element_ty), mask=inside)  # writes ROWS·N: MN in all

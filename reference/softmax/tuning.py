@@ -103,14 +103,6 @@ def slice_block(device: torch.device, rows: int, columns: int, itemsize: int) ->
     return max(SMALLEST_SLICE, min(LARGEST_SLICE_BYTES // itemsize, 1 << (wanted - 1).bit_length()))
 
 
-def streamed_bytes(device: torch.device, nbytes: int, programs: int) -> int:
-    """Bytes of a row for each of so many ``programs`` a multiprocessor: half of the L2 cache holds those of all.
-
-    Of a matrix of fewer ``nbytes`` every program gets some.
-    """
-    return max(1, min(cache_bytes(device) // 2, nbytes) // (multiprocessors(device) * programs))
-
-
 def ring_bytes(device: torch.device, programs: int) -> int:
     """Bytes of shared memory for a ring in each of so many ``programs`` on a multiprocessor."""
     return shared_bytes(device) // programs - PROGRAM_BYTES

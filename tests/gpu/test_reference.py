@@ -47,7 +47,6 @@ def test_beyond_the_matrix(check: Callable[[str, str], str | None], variant: str
         ("pieces", 32776),
         ("aligned", 1001),
         ("cooperative", 50_001),
-        ("streamed", 50_001),
         ("ring", 50_001),
     ],
 )
@@ -89,7 +88,7 @@ def test_the_result_is_the_same_every_time(name: str) -> None:
 @pytest.mark.parametrize(
     ("rung", "options"),
     [
-        *[("cooperative", {"ahead": 0}), ("cooperative", {}), ("streamed", {}), ("streamed", {"slice_bytes": 40_000})],
+        *[("cooperative", {"ahead": 0}), ("cooperative", {})],
         *[("ring", {}), ("ring", {"programs": 1}), ("ring", {"programs": 4, "slice_bytes": 20_000})],
     ],
 )
@@ -106,7 +105,6 @@ def test_programs_share_rows(rung: str, options: dict[str, int], rows: int, colu
     ("rung", "options"),
     [
         *[("cooperative", {"block": block}) for block in (256, 1024, 4096)],
-        *[("streamed", {"slice_bytes": share, "warps": 1, "depth": 1}) for share in (1000, 4000, 16_000)],
         *[("ring", {"slice_bytes": share, "warps": 1, "depth": 1, "programs": 8}) for share in (1000, 4000, 16_000)],
     ],
 )

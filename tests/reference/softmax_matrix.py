@@ -81,16 +81,6 @@ def _with_block(rung: str, pieces: int, least: int = 1, **choices: int) -> Calla
     return run
 
 
-def _streamed_in(programs: int) -> Callable[..., object]:
-    """The rung with a row shared by so many programs, if it is long enough."""
-
-    def run(x: torch.Tensor, out: torch.Tensor, *, empty_row: EmptyRow) -> None:
-        share = cdiv(x.shape[1] * x.itemsize, programs)
-        RUNGS["streamed"].softmax(x, out, empty_row=empty_row, slice_bytes=share, warps=1, depth=1, stages=2)
-
-    return run
-
-
 VARIANTS: dict[str, Callable[..., object]] = {
     "dispatch": softmax,
     **{name: rung.softmax for name, rung in RUNGS.items()},
@@ -102,7 +92,6 @@ VARIANTS: dict[str, Callable[..., object]] = {
     "pieces_of_1_warp": partial(RUNGS["pieces"].softmax, warps=1, stream=True, short=True),
     "aligned_tile_of_8": partial(RUNGS["aligned"].softmax, rows_per_program=8),
     "cooperative_in_5": _with_block("cooperative", 5, least=256, programs=1),
-    "streamed_in_4": _streamed_in(4),
     "ring_of_1_warp": partial(RUNGS["ring"].softmax, warps=1, depth=1, programs=32),
 }
 """The rungs as they are, and with the choices that make their loops turn on small matrices."""

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from reference.softmax import RUNGS, meeting, oracle, softmax, tuning
-from reference.softmax.meeting import plan
+from reference.softmax.meeting import Plan, plan
 from reference.softmax.pieces import cut
 from reference.softmax.split import pieces
 from tests.processes import unwatched
@@ -133,6 +133,24 @@ def test_an_h200_holds_every_shared_row_as_planned(rows: int, columns: int, item
 def test_a_row_of_one_program_needs_no_counter() -> None:
     assert plan(9, 8000, 8000, resident=7).waiting_groups == 0
     assert plan(9, 8000, 4000, resident=7).waiting_groups == 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "longest", "groups", "splits", "length"),
+    [
+        (1, 8000, 4000, 1, 7, 1152),  # the five that would be left over
+        (2, 8000, 4000, 2, 3, 2672),
+        (3, 8000, 4000, 3, 2, 4000),
+        (1, 8000, 8000, 1, 7, 1152),
+        (9, 8000, 8000, 7, 1, 8000),
+        (1, 2100, 2100, 1, 2, 1056),  # fewer than 1000 elements are too few
+        (1, 900, 900, 1, 1, 912),
+    ],
+)
+def test_programs_that_would_be_left_over_share_rows(
+    rows: int, columns: int, longest: int, groups: int, splits: int, length: int
+) -> None:
+    assert plan(rows, columns, longest, resident=7, least=1000) == Plan(groups, splits, length)
 
 
 def test_programs_that_cannot_all_be_resident_are_not_launched() -> None:
