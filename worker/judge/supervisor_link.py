@@ -68,7 +68,9 @@ class SupervisorLink:
 
     @contextlib.contextmanager
     def pausing(self, runner: RunnerLink) -> Iterator[Pause]:
-        """At the end of the block the runner's processes are stopped; what it left on the device goes on."""
+        """At the end of the block the runner's processes are stopped; what it left on the device goes on.
+
+        ``at_rest``: so they are, and those of runners that were stopped before have not run since."""
         self._channel.send({"type": "pause_runner", "id": runner.id})
         pause = Pause()
         try:

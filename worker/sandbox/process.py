@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from worker.sandbox import tree_memory
-from worker.sandbox.process_tree import at_rest, children, tree
+from worker.sandbox.process_tree import at_rest, children, switches, tree
 
 KILL_WAIT_S = 10.0
 STOP_WAIT_S = 0.5
@@ -34,6 +34,7 @@ class SandboxedProcess(ABC):
     def __init__(self, popen: subprocess.Popen[bytes]) -> None:
         self._popen = popen
         self._paused: list[int] = []
+        self._at_rest: dict[tuple[int, int], int] | None = None
 
     @property
     def pid(self) -> int:
@@ -68,14 +69,30 @@ class SandboxedProcess(ABC):
                 break
             rested = resting
         self._paused = walked if resting else list(met)
-        return resting and rested
+        self._at_rest = switches(walked) if resting and rested else None
+        return self._at_rest is not None
+
+    @property
+    def paused(self) -> bool:
+        return bool(self._paused)
+
+    def rested(self) -> bool:
+        """Whether nothing of the tree has run since ``pause`` found it at rest; if something has, it is paused again.
+
+        The kernel continues what is stopped not for a signal alone: a terminal that hangs up and a process group that
+        is orphaned continue theirs, and somebody else's doing may be what brings that about.
+        """
+        if self._at_rest is not None and switches(self._paused) == self._at_rest:
+            return True
+        self.pause()
+        return False
 
     def resume(self) -> None:
         """Continue what ``pause`` stopped: its list, without a look at the tree, because the clock may be running."""
         for pid in self._paused:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
-        self._paused = []
+        self._paused, self._at_rest = [], None
 
     def wait(self, timeout_s: float) -> int | None:
         """The exit status, or None when it still runs after ``timeout_s``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 _AT_REST = frozenset("TtZX")
@@ -17,6 +18,26 @@ def at_rest(pid: int) -> bool:
     except OSError:
         return False
     return bool(stats) and all(stat.rpartition(")")[2].split()[0] in _AT_REST for stat in stats)
+
+
+def switches(pids: Iterable[int]) -> dict[tuple[int, int], int] | None:
+    """How often each thread, by its process's id and its own, has been taken off a core: none runs without it.
+
+    None if one of them is not at rest, or a process is gone.
+    """
+    found: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        try:
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                text = Path(f"/proc/{pid}/task/{thread}/status").read_text("latin-1")
+                fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+                if fields["State"].split()[0] not in _AT_REST:
+                    return None
+                counts = (fields["voluntary_ctxt_switches"], fields["nonvoluntary_ctxt_switches"])
+                found[pid, int(thread)] = sum(map(int, counts))
+        except OSError:
+            return None
+    return found
 
 
 def tree(root: int) -> list[int]:

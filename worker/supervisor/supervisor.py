@@ -150,7 +150,7 @@ class Supervisor:
                 case "end_runner":
                     self._end(judge, int(message["id"]), by_itself=bool(message["by_itself"]))
                 case "pause_runner":
-                    at_rest = self._active[int(message["id"])].process.pause()
+                    at_rest = self._pause(self._active[int(message["id"])])
                     judge.channel.send({"type": "runner_paused", "at_rest": at_rest})
                 case "resume_runner":
                     self._active[int(message["id"])].process.resume()
@@ -166,6 +166,12 @@ class Supervisor:
         self._watchdog.watch(runner, limits, judge)
         judge.channel.send({"type": "runner", "id": runner.id}, (runner.socket, runner.output))
         runner.handed_over()
+
+    def _pause(self, runner: Runner) -> bool:
+        """Whether it is at rest now, and all have been that were paused before: nobody has run beside it."""
+        others = [other.process for other in self._active.values() if other is not runner and other.process.paused]
+        rests = [runner.process.pause(), *(process.rested() for process in others)]
+        return all(rests)
 
     def _pin(self, judge: JudgeProcess, runner: Runner, listener: Listener) -> None:
         """Give a contestant its core, keep the judge and ourselves off it, and let no other runner be starting."""

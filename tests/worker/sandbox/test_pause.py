@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import signal
 import socket
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.container import in_tier
 from tests.processes import descendants, pid_namespace, processes_in, processes_of, uid_of, wait_until
 from worker.protocol.channel import Channel
 from worker.sandbox import process
@@ -19,19 +21,20 @@ from worker.sandbox.process import SandboxedProcess
 from worker.sandbox.tiers import TIER_A, Sandbox
 from worker.sandbox.walls import Walls
 
-PROBE = Path(__file__).with_name("probes") / "restless.py"
+PROBES = Path(__file__).with_name("probes")
 LOOKS = 40
 
 
 class Restless:
-    """A sandboxed tree of processes that fork, end and wake each other, and leave the time in a page."""
+    """A sandboxed tree of processes, by default such that never rest and leave the time in a page."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, probe: str = "restless") -> None:
         page = os.memfd_create("page", os.MFD_CLOEXEC)
         os.ftruncate(page, mmap.PAGESIZE)
-        self._page = mmap.mmap(page, mmap.PAGESIZE)
+        self.page = mmap.mmap(page, mmap.PAGESIZE)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        walls = Walls(programs={"worker": Path("worker").absolute(), "probe.py": PROBE}, environment={}, tasks=48)
+        programs = {"worker": Path("worker").absolute(), "probe.py": PROBES / f"{probe}.py"}
+        walls = Walls(programs=programs, environment={}, tasks=48)
         descriptors = (theirs.fileno(), page)
         self.process: SandboxedProcess = sandbox.start(walls, ["probe", *map(str, descriptors)], descriptors)
         theirs.close()
@@ -54,7 +57,7 @@ class Restless:
     @property
     def last_ns(self) -> int:
         """When one of them last ran, in nanoseconds of the monotonic clock."""
-        return int.from_bytes(self._page[:8], "little")
+        return int.from_bytes(self.page[:8], "little")
 
 
 @pytest.fixture
@@ -84,6 +87,46 @@ def test_pausing_twice_is_pausing_once(restless: Restless) -> None:
     wait_until(lambda: restless.last_ns > paused_ns, "the tree runs again")
 
 
+@pytest.fixture
+def calm(sandbox: Sandbox) -> Iterator[Restless]:
+    calm = Restless(sandbox, "hung_up")
+    yield calm
+    calm.process.kill()
+
+
+def test_a_tree_that_was_continued_and_stopped_again_has_not_rested(calm: Restless) -> None:
+    assert calm.process.pause()
+    assert all(calm.process.rested() for _ in range(LOOKS))
+    looked = calm.page[1]
+    _send(calm, signal.SIGCONT)
+    wait_until(lambda: calm.page[1] != looked, "it runs again")
+    _send(calm, signal.SIGSTOP)
+    wait_until(lambda: not _running(calm), "it is stopped again")
+    assert not calm.process.rested()
+    assert calm.process.rested(), "it was paused once more"
+
+
+def test_a_terminal_that_hangs_up_continues_what_was_paused() -> None:
+    """And that is noticed. Anybody on the machine who closes a socket brings it about, before the pause as well."""
+    with in_tier("A") as tier_a:
+        hung_up = Restless(tier_a, "hung_up")
+    process = hung_up.process
+
+    def continued() -> bool:
+        hung_up.page[0] = 1
+        wait_until(lambda: hung_up.page[0] == 2, "a terminal is left")
+        paused = process.pause()
+        socket.socket(socket.AF_UNIX).close()
+        rested = [process.rested() for _ in range(LOOKS)]
+        process.resume()
+        return paused and not all(rested)
+
+    try:
+        wait_until(continued, "a paused tree is continued")
+    finally:
+        process.kill()
+
+
 def test_a_paused_tree_can_be_killed(restless: Restless) -> None:
     restless.process.pause()
     restless.process.kill()
@@ -99,6 +142,11 @@ def test_nobody_is_stopped_in_the_place_of_a_tree_that_has_ended(
     monkeypatch.setattr(process, "_stop_all", lambda roots: (signalled.extend(roots), (roots, True))[1])
     assert not restless.process.pause()
     assert signalled == [], "its number may be somebody else's"
+
+
+def _send(restless: Restless, number: signal.Signals) -> None:
+    for pid in restless.alive():
+        os.kill(pid, number)
 
 
 def _running(restless: Restless) -> list[int]:

@@ -17,6 +17,7 @@ from graders.report import CaseResult
 from graders.verdict import CaseStatus, Lane, State, Verdict
 from tests.nvml import FakeGpu, FakeNvml
 from tests.packages import AROUND_A_FAULT, reduced
+from tests.processes import wait_until
 from tests.worker.conftest import Quiet, make_job, warm_supervisor
 from tests.worker.supervisor.measuring import measuring, warm_ups_in
 from worker.device_ledger import Held
@@ -262,6 +263,21 @@ def test_a_measurement_waits_for_what_others_have_warm_up_no_longer_than_told(
         cold_supervisor._settle(impatient)  # not again in the same grading
     cold_supervisor._settle(impatient)
     assert not may_begin(tmp_path)
+
+
+def test_what_ran_beside_another_while_it_should_stand_still_is_told(cold_supervisor: Supervisor) -> None:
+    cold_supervisor._pool.fill()
+    candidate, reference = cold_supervisor._pool.take("interpreter"), cold_supervisor._pool.take("compiler")
+    cold_supervisor._active = {runner.id: runner for runner in (candidate, reference)}
+    for runner in (candidate, reference):
+        wait_until(lambda: cold_supervisor._pause(runner), "it stands still")  # noqa: B023
+        assert cold_supervisor._pause(runner)
+    reference.process.resume()
+    os.kill(candidate.process.pids()[-1], signal.SIGCONT)
+    wait_until(lambda: not candidate.process.rested(), "the candidate has run")
+    os.kill(candidate.process.pids()[-1], signal.SIGCONT)
+    wait_until(lambda: not cold_supervisor._pause(reference), "the candidate has run again")
+    wait_until(lambda: cold_supervisor._pause(reference), "both stand still again")
 
 
 def test_what_hangs_while_it_warms_up_is_not_waited_for_for_ever(
