@@ -11,10 +11,11 @@ from typing import Protocol
 
 import torch
 
+from worker.judge.masks import chunks, first_true
+
 PAGE_BYTES = mmap.PAGESIZE
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _SMALL_BYTES = 1 << 20
-_CHUNK_BYTES = 256 << 20
 
 
 class Arena(Protocol):
@@ -94,11 +95,12 @@ class HostArena:
     def first_nonzero(self, ranges: Iterable[tuple[int, int]]) -> int | None:
         """In a large range only pages that hold memory are looked at: a hole is zero."""
         for start, end in ranges:
-            for first, last in [(start, end)] if end - start <= _SMALL_BYTES else self._touched(start, end):
-                # A copy: ``nonzero`` counts first and writes then, and the runner may change the memory in between.
-                found = self.flat(first, last - first, torch.uint8).clone().nonzero()
-                if len(found):
-                    return first + int(found[0])
+            touched = [(start, end)] if end - start <= _SMALL_BYTES else self._touched(start, end)
+            for first, last in chunks(touched):
+                # A copy: what the runner can still change is looked at once.
+                found = first_true(self.flat(first, last - first, torch.uint8).clone() != 0)
+                if found is not None:
+                    return first + found
         return None
 
     def touched(self) -> list[tuple[int, int]]:
@@ -120,10 +122,3 @@ class HostArena:
     def close(self) -> None:
         """The mapping goes with the last tensor over it."""
         os.close(self.descriptor)
-
-
-def chunks(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The same ranges in pieces that need little memory to look at."""
-    for start, end in ranges:
-        for first in range(start, end, _CHUNK_BYTES):
-            yield first, min(first + _CHUNK_BYTES, end)

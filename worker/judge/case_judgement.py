@@ -14,6 +14,7 @@ from graders.memory import Call
 from graders.report import Cause, Mismatch
 from graders.tolerance import Policy
 from graders.verdict import Verdict
+from worker.judge.masks import first_index
 from worker.judge.messages import Returned
 from worker.judge.placement import Collected
 
@@ -85,7 +86,7 @@ def _fact(collected: Collected, returned: Returned, mismatch: Mismatch | None) -
     missing = sum(int(mask.sum()) for mask in collected.unwritten)
     total = sum(mask.numel() for mask in collected.unwritten)
     if missing:
-        first = next(mask.nonzero()[0].tolist() for mask in collected.unwritten if mask.any())
+        first = next(list(first_index(mask)) for mask in collected.unwritten if mask.any())
         key = "case.not_written" if missing == total else "case.partly_written"
         hint = RETURNED_INSTEAD if returned.returned and missing == total else None
         return Cause(key=key, params={"count": missing, "total": total, "first": str(first)}, hint_key=hint)

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import torch
 
-from worker.judge.arena import Arena, chunks
+from worker.judge.arena import Arena
+from worker.judge.masks import chunks, first_true
 
 
 class DeviceArena:
@@ -40,9 +41,10 @@ class DeviceArena:
 
     def first_nonzero(self, ranges: Iterable[tuple[int, int]]) -> int | None:
         for start, end in chunks(ranges):
-            part = self._bytes[start:end].clone()  # what the runner can still change is looked at once
-            if bool(part.any()):
-                return start + int(part.nonzero()[0])
+            # A copy: what the runner can still change is looked at once.
+            found = first_true(self._bytes[start:end].clone() != 0)
+            if found is not None:
+                return start + found
         return None
 
     def close(self) -> None:

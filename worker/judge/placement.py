@@ -16,6 +16,7 @@ import torch
 from graders.inputs import GUARD
 from graders.memory import Call, Destination, Layout, Operand
 from worker.judge.arena import PAGE_BYTES, Arena
+from worker.judge.masks import first_index
 
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _QUIET_NAN = {
@@ -216,8 +217,7 @@ def bits(tensor: torch.Tensor) -> torch.Tensor:
 def _input_change(place: _Place, after: torch.Tensor, before: torch.Tensor) -> InputChange | None:
     if torch.equal(after, before):
         return None
-    index = (after != before).nonzero()[0].tolist()
-    return InputChange(place.name, tuple(index))
+    return InputChange(place.name, first_index(after != before))
 
 
 def _outside_write(place: _Place, after: torch.Tensor, pristine: torch.Tensor) -> OutsideWrite | None:
@@ -225,6 +225,6 @@ def _outside_write(place: _Place, after: torch.Tensor, pristine: torch.Tensor) -
     for start, length in place.windows:
         now, before = bits(after[start : start + length]), bits(pristine[start : start + length])
         if not torch.equal(now, before):
-            first = int((now != before).nonzero()[0])
+            (first,) = first_index(now != before)
             return OutsideWrite(place.name, start + first - place.layout.lead)
     return None
