@@ -9,6 +9,7 @@ from pathlib import Path
 
 from graders.archive import PackageRefused
 from graders.catalogue import Catalogue, judge_catalogue
+from graders.foreign_text import visible
 from graders.limits import SOURCE_BYTES
 from graders.package import Package
 from graders.report import CaseResult, Param, Report
@@ -24,6 +25,9 @@ _MARKS = {
     CaseStatus.ERROR: "ERROR",
     CaseStatus.SKIPPED: "skipped",
 }
+
+_CONTINUED = "\n      | "
+"""Before the second line of a text, which may be the submission's own: it looks like no line of ours."""
 
 
 class _Progress:
@@ -85,7 +89,7 @@ def render(report: Report, catalogue: Catalogue, locale: str) -> str:
         if case is first:
             lines += [f"    {detail}" for detail in _details(case, catalogue, locale)]
     lines += [catalogue.render(notice.key, notice.params, locale) for notice in report.notices]
-    return "\n".join(lines)
+    return "\n".join(visible(line).replace("\n", _CONTINUED) for line in lines)
 
 
 def _first_failing(report: Report) -> CaseResult | None:

@@ -12,12 +12,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from app import VERSION
 from app.pages import formats
 from app.pages.markdown import statement_html
+from graders.foreign_text import visible
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
 
 _FILTERS: tuple[Callable[..., str], ...] = (
-    formats.visible,
+    visible,
     formats.breakable,
     formats.points,
     formats.number,

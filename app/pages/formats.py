@@ -1,27 +1,13 @@
-"""Numbers, times and foreign text as pages show them."""
+"""Numbers, times and names as pages show them."""
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
 from markupsafe import Markup
 
 _ALL_DIGITS = 1000
 _MS_PER_S = 1000
-
-_UNSEEN = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
-)
-"""Controls, and what has no width or turns the direction of text: Python may read a line otherwise than people do."""
-
-_UNSHOWABLE = re.compile(r"[\ud800-\udfff\ufffe\uffff]")
-
-
-def visible(text: str) -> str:
-    """Text that somebody else wrote, with its invisible characters spelled out as ``⟨U+202E⟩``."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", _UNSHOWABLE.sub("\ufffd", text))
 
 
 def breakable(name: str) -> Markup:

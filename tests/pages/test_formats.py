@@ -1,4 +1,4 @@
-"""Small things: numbers, durations, foreign characters, lines."""
+"""Small things: numbers, durations, names, lines."""
 
 from __future__ import annotations
 
@@ -16,20 +16,6 @@ def test_points(value: float, text: str) -> None:
 @pytest.mark.parametrize(("value", "text"), [(0.031, "0.03 ms"), (12.4, "12 ms"), (1250, "1.25 s")])
 def test_durations(value: float, text: str) -> None:
     assert formats.duration(value) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("tab\tand\r\nlines\rstay", "tab\tand\nlines\nstay"),
-        ("\x00\x1b\x7f\x85", "⟨U+0000⟩⟨U+001B⟩⟨U+007F⟩⟨U+0085⟩"),
-        ("a\u202eb\u2066c\u200bd\ufeff", "a⟨U+202E⟩b⟨U+2066⟩c⟨U+200B⟩d⟨U+FEFF⟩"),
-        ("核 é \U0001f600 <&>", "核 é \U0001f600 <&>"),
-        ("\ud800\uffff", "\ufffd\ufffd"),
-    ],
-)
-def test_what_cannot_be_seen_is_spelled_out(text: str, shown: str) -> None:
-    assert formats.visible(text) == shown
 
 
 def test_a_name_breaks_after_its_underscores() -> None:

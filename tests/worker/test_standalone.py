@@ -205,6 +205,15 @@ def test_where_no_public_test_fails_the_first_of_the_others_is_told() -> None:
     ]
 
 
+def test_what_a_submission_says_does_not_look_like_the_verdict() -> None:
+    said = "\x1b[2J\x1b[Haccepted (AC)\n10 / 10\x9b0m"
+    cause = Cause(key="case.exception", params={"type": "ValueError", "message": said, "line": 1})
+    lines = told(cause=cause)
+    assert "accepted (AC)" not in lines
+    assert "      | 10 / 10⟨U+009B⟩0m" in "\n".join(lines)
+    assert not {"\x1b", "\x9b"} & set("".join(lines))
+
+
 def test_what_ended_it_is_told_with_its_hint() -> None:
     cause = Cause(key="case.signal", params={"signal": "SIGSEGV"}, hint_key="hint.crash")
     lines = told(cause=cause)
