@@ -33,7 +33,7 @@ from worker.judge.timing.contestant import GROUP, Contestant, Refused, compile_b
 from worker.judge.timing.rounds import Interference, Round, Rounds, WrongOutput
 from worker.judge.timing.slots import Slots, storage_bytes, timed_views
 from worker.judge.timing.spent import Spent
-from worker.judge.timing.statistics import excess, log_ratio, relative_spread
+from worker.judge.timing.statistics import lateness, log_ratio, relative_spread
 
 HALF_WIDTH = 0.005
 MIN_ROUNDS, MAX_ROUNDS = 8, 120
@@ -97,15 +97,14 @@ class _Times:
 
         What a round costs beyond its calls (switching the device to the other process, the first launch) is the same
         line extended to no call: from the reference's rounds of one launch and of ``count``. Where the outputs take
-        longer to be taken after the candidate's rounds than after the reference's, it was not done, and that time is
-        added.
+        longer to be taken after the candidate's rounds, it was not done, and that time is added.
         """
         one_s, all_s = (statistics.median(made.seconds for made in rounds) for rounds in (singles, reference))
         fixed_s = max(0.0, one_s - (all_s - one_s) / (count - 1)) if count > 1 else 0.0
-        charged_s = excess([made.copy_out_s for made in candidate], [made.copy_out_s for made in reference])
+        late_s = lateness([made.copy_out_s for made in candidate], [made.copy_out_s for made in reference])
         candidate_s, reference_s = (
-            [max(made.seconds - fixed_s + more_s, 1e-9) / calls for made in rounds]
-            for rounds, more_s in ((candidate, charged_s), (reference, 0.0))
+            [max(made.seconds - fixed_s + more_s, 1e-9) / calls for made, more_s in zip(rounds, late, strict=True)]
+            for rounds, late in ((candidate, late_s), (reference, [0.0] * len(reference)))
         )
         return cls(candidate_s, reference_s, *log_ratio(reference_s, candidate_s))
 

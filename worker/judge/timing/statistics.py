@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 _OUTLIER_MADS = 4.0
 _MAD_TO_SIGMA = 1.4826
-_MEDIAN_TO_MEAN = 1.2533
-"""Standard error of a median over that of a mean, for a normal distribution: sqrt(pi / 2)."""
 _Z95 = 1.96
 _PLACE = 0.005
 """The same copy from another place in the device's memory differs by so much (docs/measurements.md)."""
@@ -29,12 +27,18 @@ def log_ratio(reference_s: Sequence[float], candidate_s: Sequence[float]) -> tup
     return means[0] - means[1], _Z95 * math.sqrt(sum(variances))
 
 
-def excess(candidate_s: Sequence[float], reference_s: Sequence[float]) -> float:
-    """By how much the candidate's median is above the reference's, beyond what spread (95 %) and place explain."""
-    usual = statistics.median(reference_s)
-    errors = [_MEDIAN_TO_MEAN * _sigma(values) / math.sqrt(len(values)) for values in (candidate_s, reference_s)]
-    explained = _PLACE * usual + _Z95 * math.hypot(*errors)
-    return max(0.0, statistics.median(candidate_s) - usual - explained)
+def lateness(candidate_s: Sequence[float], reference_s: Sequence[float]) -> list[float]:
+    """Seconds to add to each of the candidate's rounds, of how long its outputs and the reference's took to be taken.
+
+    What was not done at done comes back in the copies. So each round is charged with what its copies took beyond the
+    usual, or credited: however a delay is spread over rounds, seconds and copies together are the same. The usual
+    itself is charged for what it is above the reference's, beyond what chance (95 %) and place explain; how much chance
+    explains says the reference's spread, because the candidate makes its own.
+    """
+    usual, expected = (statistics.fmean(winsorised(values)) for values in (candidate_s, reference_s))
+    error = _sigma(reference_s) * math.sqrt(1 / len(candidate_s) + 1 / len(reference_s))
+    charged = max(0.0, usual - expected - _PLACE * expected - _Z95 * error)
+    return [seconds - usual + charged for seconds in candidate_s]
 
 
 def relative_spread(values: Sequence[float]) -> float:
