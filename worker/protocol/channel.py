@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import socket
+import struct
 import time
 from collections import deque
 from typing import Any
@@ -19,6 +20,9 @@ from typing import Any
 RUNNER_FRAME_BYTES = 512 * 1024
 """A source of the longest length fits even when JSON needs six bytes for each of its own."""
 JUDGE_FRAME_BYTES = 16 * 1024 * 1024
+
+SEND_WAIT_S = 60
+"""For a peer that does not read what it is sent."""
 
 _LENGTH = 4
 _HEADER = _LENGTH + 1
@@ -41,6 +45,7 @@ class Channel:
 
     def __init__(self, sock: socket.socket, max_frame_bytes: int, max_descriptors: int = 0) -> None:
         self._socket = sock
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", SEND_WAIT_S, 0))
         self._max = max_frame_bytes
         self._max_descriptors = max_descriptors
         self._buffer = bytearray()
@@ -50,7 +55,8 @@ class Channel:
         return self._socket.fileno()
 
     def send(self, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
-        """Send one message. Raises PeerGone when nobody is left to read it, ValueError when it is over the cap."""
+        """Send one message. Raises PeerGone when nobody is left to read it, or reads on; ValueError when it is over the
+        cap."""
         body = json.dumps(message, separators=(",", ":")).encode()
         if len(body) > self._max:
             raise ValueError(f"a message of {len(body)} bytes is over the cap of {self._max}")

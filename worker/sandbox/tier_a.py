@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -49,7 +50,8 @@ PROGRAM = Path("/program")
 _SHM_BYTES = 256 << 20
 UID_BASE = 64_100
 UID_COUNT = 400
-_uids = itertools.cycle(range(UID_BASE, UID_BASE + UID_COUNT))
+_first = secrets.randbelow(UID_COUNT)  # the kernel counts an id's processes over all containers of a host
+_uids = itertools.cycle(UID_BASE + (_first + offset) % UID_COUNT for offset in range(UID_COUNT))
 _uids_lock = threading.Lock()
 _ONE_FOR_ALL = 65534
 

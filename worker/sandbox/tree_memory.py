@@ -19,15 +19,22 @@ def threads(pid: int) -> int:
 
 
 def resident_bytes(pids: Sequence[int]) -> int:
-    """Resident anonymous and shared memory, and memory files that are open; shared pages count for each process."""
+    """Resident anonymous and shared memory, memory files that are open, and page tables, which take memory though they
+    lead to none; shared pages count for each process."""
     sums = [_sums(pid, "status", "RssAnon:", "RssShmem:") for pid in pids]
-    return sum(anonymous for anonymous, _ in sums) + max(sum(shared for _, shared in sums), _open_memory_files(pids))
+    return _total(sums, pids)
 
 
 def proportional_bytes(pids: Sequence[int]) -> int:
     """The same with each page divided by the number of those who map it."""
     sums = [_sums(pid, "smaps_rollup", "Pss_Anon:", "Pss_Shmem:") for pid in pids]
-    return sum(anonymous for anonymous, _ in sums) + max(sum(shared for _, shared in sums), _open_memory_files(pids))
+    return _total(sums, pids)
+
+
+def _total(sums: list[tuple[int, int]], pids: Sequence[int]) -> int:
+    tables = sum(sum(_sums(pid, "status", "VmPTE:", "")) for pid in pids)
+    shared = max(sum(shared for _, shared in sums), _open_memory_files(pids))
+    return sum(anonymous for anonymous, _ in sums) + shared + tables
 
 
 def _sums(pid: int, file: str, anonymous: str, shared: str) -> tuple[int, int]:

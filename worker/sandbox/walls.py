@@ -74,10 +74,14 @@ def of_the_machine() -> dict[str, str]:
 
 
 def limits_of(walls: Walls) -> dict[str, int]:
-    """Resource limits by ``prlimit``'s names."""
+    """Resource limits by ``prlimit``'s names.
+
+    A core dump of no bytes would still go to a program that the machine names for them, as root and outside of every
+    wall; of one byte is the kernel's word for none at all, and a file is never so small.
+    """
     if not walls.limited:
         return {}
-    return {"core": 0, "fsize": FILE_BYTES, "nproc": walls.tasks, "nofile": walls.open_files}
+    return {"core": 1, "fsize": FILE_BYTES, "nproc": walls.tasks, "nofile": walls.open_files}
 
 
 def python_folders() -> list[Path]:

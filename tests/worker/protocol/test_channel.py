@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from worker.protocol import channel
 from worker.protocol.channel import Channel, PeerGone, ProtocolError, from_descriptor
 
 CAP = 4096
@@ -43,6 +45,13 @@ def test_messages_that_arrive_together_are_told_apart(pair: Pair) -> None:
     channel, theirs = pair()
     theirs.sendall(framed(b'{"type":"a"}') + framed(b'{"type":"b"}'))
     assert [channel.receive(1)[0]["type"] for _ in range(2)] == ["a", "b"]
+
+
+def test_a_peer_that_reads_nothing_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channel, "SEND_WAIT_S", 1)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    with theirs, contextlib.closing(Channel(ours, 1 << 23)) as sender, pytest.raises(PeerGone):
+        sender.send({"type": "much", "text": "x" * (1 << 22)})
 
 
 def test_a_message_in_pieces_is_put_together(pair: Pair) -> None:

@@ -206,7 +206,7 @@ def test_what_hides_counts_as_too_much(run: Callable[..., SandboxedProcess], way
         assert usage.scratch_full
 
 
-@pytest.mark.parametrize("way", ["nothing", "leaderless"])
+@pytest.mark.parametrize("way", ["nothing", "leaderless", "tables"])
 def test_memory_that_is_mapped_nowhere_is_counted(run: Callable[..., SandboxedProcess], way: str) -> None:
     usage = run("hider", way, scratch_mib=8).usage()
     assert not usage.scratch_full

@@ -78,7 +78,7 @@ def test_a_runner_can_do_nothing_to_the_machine(sandbox: Sandbox, inside: Inside
         "survive_parent": "EPERM",
         "shared_memory": "EPERM",
         "keyring": "EPERM",
-        "core": 0,
+        "core": 1,
     }
 
 

@@ -1,6 +1,7 @@
 """Holds more than it may where nobody looks, or a memory file in plain sight."""
 
 import ctypes
+import mmap
 import os
 import signal
 import sys
@@ -9,11 +10,21 @@ import threading
 from worker.protocol.channel import from_descriptor
 
 MIB = 1 << 20
+MAP_NORESERVE, MADV_NOHUGEPAGE = 0x4000, 15
 way = sys.argv[2]
 if way in ("nothing", "leaderless"):
     kept = os.memfd_create("kept")
     for _ in range(64):
         os.write(kept, b"x" * MIB)
+elif way == "tables":
+    size = 40 << 30  # a page table for each 2 MiB in which a byte was read
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *3 * [ctypes.c_int], ctypes.c_long]
+    start = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+    libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), MADV_NOHUGEPAGE)
+    for offset in range(0, size, 2 * MIB):
+        read = ctypes.c_char.from_address(start + offset).value
 elif way == "unreadable":
     copy = os.memfd_create("copy")
     with open("/bin/sleep", "rb") as program:
