@@ -43,3 +43,13 @@ def test_a_grading_tells_it_unless_the_judge_failed(store: Store) -> None:
     assert known(store, version_id) is None
     worker.take(second).finish(builders.report())
     assert known(store, version_id) == 1
+
+
+def test_a_report_that_quotes_a_nul_is_read_all_the_same(store: Store) -> None:
+    with store.transaction() as session:
+        builders.add_drill(session)
+        submitted = builders.add_submission(session, builders.add_user(session))
+        version_id = session.scalars(select(DrillVersion.id)).one()
+    nul = Cause(key="case.exception", params={"message": "\0"})
+    PlayedWorker(store).take(submitted.submission_id).finish(builders.report([builders.passed_case(cause=nul)]))
+    assert known(store, version_id) == 1

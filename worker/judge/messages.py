@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from worker.protocol.channel import ProtocolError
 
-Name = Annotated[str, Field(max_length=200)]
-Text = Annotated[str, Field(max_length=4000)]
+
+def without_nul(text: str) -> str:
+    """The text as a database can store it: PostgreSQL takes no NUL."""
+    return text.replace("\0", "\ufffd")
+
+
+Name = Annotated[str, Field(max_length=200), AfterValidator(without_nul)]
+Text = Annotated[str, Field(max_length=4000), AfterValidator(without_nul)]
 Bytes = Annotated[int, Field(ge=0, le=1 << 30)]
 Line = Annotated[int, Field(ge=1, le=1_000_000)] | None
 

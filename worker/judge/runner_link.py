@@ -7,7 +7,7 @@ import selectors
 import time
 from typing import Any
 
-from worker.judge.messages import Said, parse
+from worker.judge.messages import Said, parse, without_nul
 from worker.protocol.channel import Channel, PeerGone, ProtocolError
 from worker.protocol.doorbell import Doorbell
 
@@ -95,7 +95,7 @@ class RunnerLink:
 
     def take_output(self) -> str | None:
         """What was printed since the last time, clipped, as text."""
-        text = self._kept.decode("utf-8", "replace").replace("\x00", "�")
+        text = without_nul(self._kept.decode("utf-8", "replace"))
         self._kept_bytes -= len(self._kept)  # the clip is for all that this runner ever prints
         self._kept.clear()
         return text or None

@@ -8,7 +8,7 @@ from graders.report import Cause
 from graders.verdict import Verdict
 from worker.judge.case_judgement import of_operation
 from worker.judge.compile_check import judge_launched
-from worker.judge.messages import Failure, Returned, parse
+from worker.judge.messages import Failed, Failure, Returned, parse
 from worker.judge.outcome import from_failure
 from worker.protocol.channel import ProtocolError
 
@@ -29,6 +29,12 @@ def test_a_launch_has_a_name() -> None:
         parse(RETURNED | {"launches": 1})
     with pytest.raises(ProtocolError):
         parse(RETURNED | {"kernels": [{"name": "x", "target": "sm_90", "num_warps": 1}]})
+
+
+def test_what_is_said_is_taken_without_nul() -> None:
+    said = parse({"type": "failed", "failure": {"kind": "exception", "exception": "E\0", "message": "a\0b\0"}})
+    assert isinstance(said, Failed)
+    assert (said.failure.exception, said.failure.message) == ("E\ufffd", "a\ufffdb\ufffd")
 
 
 @pytest.mark.parametrize(
