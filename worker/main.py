@@ -42,13 +42,15 @@ from worker.sandbox.walls import SandboxUnavailable
 from worker.stopping import Stopping, WorkerStops
 from worker.supervisor.lane import STANDBY, Post, choose_post
 from worker.supervisor.supervisor import Supervisor
-from worker.tasks import Grader, Health
+from worker.tasks import RETRY_S, Grader, Health
 from worker.validation.engine import Validation, Watcher
 from worker.validator import Validator
 
 _log = logging.getLogger(__name__)
 _PR_SET_PDEATHSIG = 1
-_UNHEALTHY = "a submission that is known to be right was not accepted here; the log has the reason"
+_UNHEALTHY = (
+    "its judge does not start, or does not accept a submission that is known to be right; the log has the reason"
+)
 
 
 class Heart:
@@ -98,17 +100,56 @@ class TaskProcess:
         self._settings, self._worker_id, self._health, self._stopping = settings, worker_id, health, stopping
         self._post, self._lane, self._sandbox = post, post.lane, post.sandbox
         self._supervisor: Supervisor | None = None
-        self._grader: Grader | None = None
-        self._validator: Validator | None = None
+        self._workers: tuple[Grader, Validator] | None = None
 
     def start(self, **_: Any) -> None:
-        """Die with the parent, whatever happens to it; then warm up."""
+        """Die with the parent, whatever happens to it; then warm up.
+
+        Celery goes on whatever is raised here: what could not be made is made with the first task. Until then it is
+        not told to be unhealthy, or no task would be sent.
+        """
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        self._made()
+
+    def stop(self, **_: Any) -> None:
+        if self._supervisor is not None:
+            self._supervisor.close()
+            self._supervisor = None
+
+    def grade(self, grading_id: str) -> None:
+        with _passing_on():
+            grader, _ = self._ready()
+            grader.grade(grading_id)
+
+    def validate(self, validation_id: str) -> None:
+        with _passing_on():
+            _, validator = self._ready()
+            validator.validate(validation_id)
+
+    def _ready(self) -> tuple[Grader, Validator]:
+        """What does the tasks. While it cannot be made no work is taken: the worker says so where it is looked at, and
+        tries again. Raises WorkerStops when it is to take no more work."""
+        while (made := self._made()) is None:
+            self._health.value = False  # until the canary is right
+            self._stopping.rest(RETRY_S)
+        return made
+
+    def _made(self) -> tuple[Grader, Validator] | None:
+        """The same each time, once it could be made. None: it cannot be made now, and the log has the reason."""
+        if self._workers is None:
+            try:
+                self._make()
+            except Exception:
+                _log.exception("this worker cannot judge")
+                self.stop()
+        return self._workers
+
+    def _make(self) -> None:
         settings = self._settings
+        store, wakeups = Store(settings.database), Wakeups(connect(settings))
         self._supervisor = Supervisor(self._lane, STANDBY[self._lane], sandbox=self._sandbox, maximum=settings.limits)
         self._supervisor.warm_up()
-        store, wakeups = Store(settings.database), Wakeups(connect(settings))
-        self._grader = Grader(
+        grader = Grader(
             store,
             self._supervisor,
             settings,
@@ -118,25 +159,10 @@ class TaskProcess:
             health=self._health,
             stopping=self._stopping,
         )
-        self._validator = Validator(
-            store, settings, wakeups, self._grader, self._run, worker_id=self._worker_id, stopping=self._stopping
+        validator = Validator(
+            store, settings, wakeups, grader, self._run, worker_id=self._worker_id, stopping=self._stopping
         )
-
-    def stop(self, **_: Any) -> None:
-        if self._supervisor is not None:
-            self._supervisor.close()
-
-    def grade(self, grading_id: str) -> None:
-        if self._grader is None:
-            raise RuntimeError("tasks run in a process that has started")
-        with _passing_on():
-            self._grader.grade(grading_id)
-
-    def validate(self, validation_id: str) -> None:
-        if self._validator is None:
-            raise RuntimeError("tasks run in a process that has started")
-        with _passing_on():
-            self._validator.validate(validation_id)
+        self._workers = grader, validator
 
     def _run(self, package: Package, watcher: Watcher) -> ValidationReport:
         return Validation(package, self._post, watcher, self._settings.limits).run()

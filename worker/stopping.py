@@ -5,6 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import time
 
+_LOOK_S = 0.5
+"""How often it is looked, during a rest, whether it is to end."""
+
 
 class WorkerStops(Exception):
     """The worker was told to stop before it could begin: the work is another's."""
@@ -26,6 +29,19 @@ class Stopping:
     def told(self) -> bool:
         """Take no more work."""
         return bool(self._told_at.value)
+
+    def require_going_on(self) -> None:
+        """Raises WorkerStops when no more work is to be taken."""
+        if self.told:
+            raise WorkerStops("this worker stops")
+
+    def rest(self, duration_s: float) -> None:
+        """Wait before something is tried again. Raises WorkerStops as soon as it is told to stop."""
+        deadline = time.monotonic() + duration_s
+        self.require_going_on()
+        while time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
+            self.require_going_on()
 
     @property
     def overdue(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
@@ -33,15 +32,15 @@ from worker.canary import require_canary
 from worker.job import Job
 from worker.lease import Lease
 from worker.patience import write_patiently
-from worker.stopping import Stopping, WorkerStops
+from worker.stopping import Stopping
 from worker.supervisor.supervisor import Cancelled, JudgeFailed, Supervisor
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-CANARY_RETRY_S = 30.0
-_LOOK_S = 0.5
+RETRY_S = 30.0
+"""How long a worker that cannot judge rests before it tries again."""
 
 
 class Health(Protocol):
@@ -134,26 +133,16 @@ class Grader:
         While it is not, no work is taken: the worker says so where it is looked at, and tries again. Raises
         WorkerStops when the worker is to take no more work.
         """
-        self._require_going_on()
+        self._stopping.require_going_on()
         while not self._proven:
             try:
                 require_canary(self._supervisor, self._supervisor.lane, self._sandbox)
             except JudgeFailed as error:
                 _log.error("this worker takes no work: %s", error)
                 self._health.value = False
-                self._rest(CANARY_RETRY_S)
+                self._stopping.rest(RETRY_S)
             else:
                 self._proven, self._health.value = True, True
-
-    def _rest(self, duration_s: float) -> None:
-        deadline = time.monotonic() + duration_s
-        while time.monotonic() < deadline:
-            self._require_going_on()
-            time.sleep(_LOOK_S)
-
-    def _require_going_on(self) -> None:
-        if self._stopping.told:
-            raise WorkerStops("this worker stops")
 
     def _attempt(self, held: Claim, lease: Lease) -> None:
         try:

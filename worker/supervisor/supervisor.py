@@ -66,7 +66,6 @@ class Supervisor:
         self.lane = lane
         self._sandbox = sandbox
         device = device_of_gpu() if lane is Lane.GPU else None
-        self._watchdog = Watchdog(DeviceWatch(device, sum(standby.values())) if device is not None else None)
         self._lock = lock_for(lane, device)
         self._warm_ups = warm_ups_beside(self._lock)
         self._patience_s = _SETTLE_S
@@ -75,6 +74,7 @@ class Supervisor:
         self._active: dict[int, Runner] = {}
         self._judge: JudgeProcess | None = None
         self._cores = choose_cores()
+        self._watchdog = Watchdog(DeviceWatch(device, sum(standby.values())) if device is not None else None)
 
     def warm_up(self) -> None:
         """Start the judge and the standby runners; returns at once. While another worker measures on the device
