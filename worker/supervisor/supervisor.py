@@ -13,6 +13,7 @@ from graders.verdict import Lane, State
 from worker.job import Job
 from worker.protocol.channel import PeerGone, ProtocolError
 from worker.sandbox.tiers import Sandbox
+from worker.sandbox.walls import SandboxUnavailable
 from worker.supervisor.cores import choose_cores, own_threads, pin
 from worker.supervisor.device_lock import LockUnavailable, lock_for
 from worker.supervisor.device_watch import DeviceWatch
@@ -206,10 +207,11 @@ class Supervisor:
         self._active.clear()
 
     def _fill(self) -> None:
-        """Fill the pool. Where the lock for that cannot be had, the next grading fails and says so."""
+        """Fill the pool. What cannot be started now is started by the next grading, which fails if it cannot either:
+        the report of the one before is not to be lost for it."""
         try:
             self._pool.fill()
-        except LockUnavailable as error:
+        except (LockUnavailable, SandboxUnavailable, OSError) as error:
             _log.warning("no runners are started: %s", error)
 
     def _ensure_judge(self, warm_up: WarmUp) -> JudgeProcess:

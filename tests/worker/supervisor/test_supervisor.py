@@ -23,7 +23,7 @@ from tests.worker.supervisor.measuring import measuring, warm_ups_in
 from worker.device_ledger import Held
 from worker.sandbox.process import SandboxedProcess
 from worker.sandbox.tiers import TIER_A, Sandbox
-from worker.sandbox.walls import Walls
+from worker.sandbox.walls import SandboxUnavailable, Walls
 from worker.supervisor import watchdog
 from worker.supervisor.device_lock import DeviceLock
 from worker.supervisor.device_watch import DeviceWatch
@@ -174,6 +174,23 @@ def test_a_lock_that_cannot_be_had_is_our_fault(
     own_supervisor._lock = DeviceLock("GPU-test", tmp_path / "missing")
     with pytest.raises(JudgeFailed, match="missing"):
         own_supervisor.grade(make_job(right, package), package.to_zip(), Quiet())
+
+
+@pytest.mark.parametrize("error", [OSError(24, "Too many open files"), SandboxUnavailable("all slots are in use")])
+def test_a_report_outlives_runners_that_cannot_be_started_after_it(
+    error: Exception,
+    own_supervisor: Supervisor,
+    package: Package,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(own_supervisor._pool, "fill", fail)
+    report = own_supervisor.grade(make_job(RAISING, package), package.to_zip(), Quiet())
+    assert report.verdict is Verdict.RUNTIME_ERROR
+    assert str(error) in caplog.text
 
 
 class Unasked:
