@@ -87,14 +87,17 @@ def find_drill(session: Session, slug: str) -> Drill | None:
 
 
 def load_built_in(session: Session) -> None:
-    """Publish the drills that come with Warpgrade: a new version where the tree has changed, else nothing."""
+    """Publish the drills that come with Warpgrade: a new version where the tree has changed, else nothing.
+
+    A drill that was retired stays so: its new version waits to be published by an administrator.
+    """
     for slug in built_in_drills():
         try:
             version = add_version(session, Package.from_tree(slug), owner_id=None, state=VersionState.VALID)
         except SlugTaken:
             _log.warning("the built-in drill %s is hidden by an uploaded one of the same name", slug)
             continue
-        if version.state == VersionState.VALID.value:
+        if version.state == VersionState.VALID.value and not _withdrawn(session, version):
             publish(session, version)
 
 
@@ -162,6 +165,15 @@ def _new_drill(session: Session, slug: str, owner_id: str | None) -> Drill:
             raise error
         return found
     return drill
+
+
+def _withdrawn(session: Session, version: DrillVersion) -> bool:
+    """Whether the version before it is not offered."""
+    earlier = select(DrillVersion.state).where(
+        DrillVersion.drill_id == version.drill_id, DrillVersion.number < version.number
+    )
+    state = session.scalars(earlier.order_by(DrillVersion.number.desc()).limit(1)).first()
+    return state not in (None, VersionState.PUBLISHED.value)
 
 
 def _newest(session: Session, drill: Drill) -> DrillVersion | None:

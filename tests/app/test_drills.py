@@ -126,6 +126,30 @@ def test_a_built_in_drill_that_was_retired_stays_retired(store: Store) -> None:
         assert drills.published(session, slug) is None
 
 
+@pytest.mark.parametrize("retired", [False, True])
+def test_a_new_version_of_a_built_in_drill_is_offered_where_the_drill_was(
+    retired: bool, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slug = built_in_drills()[0]
+    with store.transaction() as session:
+        drills.load_built_in(session)
+        first = drills.published(session, slug)
+        assert first is not None
+        if retired:
+            drills.retire(session, first)
+    tree = Package.from_tree(slug)
+    changed = Package(slug, tree.files | {f"graders/{slug}/statement.en.md": b"Another one."})
+    monkeypatch.setattr(drills, "built_in_drills", lambda: [slug])
+    monkeypatch.setattr(Package, "from_tree", lambda _: changed)
+    for _ in range(2):  # at this start and the next
+        with store.transaction() as session:
+            drills.load_built_in(session)
+    with store.reading() as session:
+        kept = session.scalars(select(DrillVersion).where(DrillVersion.drill.has(slug=slug)).order_by("number")).all()
+        states = [version.state for version in kept]
+    assert states == (["retired", "valid"] if retired else ["published", "published"])
+
+
 @pytest.mark.parametrize(("name", "value"), [("digest", "0" * 64), ("package", b"other"), ("number", 7)])
 def test_what_a_version_holds_never_changes(store: Store, name: str, value: object) -> None:
     with store.transaction() as session:
