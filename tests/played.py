@@ -68,6 +68,12 @@ class PlayedGrading:
             assert gradings.finish(session, self._claim, report)
         self._worker.wake(self._claim.submission_id)
 
+    def cancelled(self) -> None:
+        """End because its author wanted that."""
+        with self._worker.store.transaction() as session:
+            assert gradings.finish_cancelled(session, self._claim)
+        self._worker.wake(self._claim.submission_id)
+
     def give_back(self, *, max_attempts: int) -> None:
         """Fail through no fault of the submission."""
         with self._worker.store.transaction() as session:

@@ -224,7 +224,21 @@ def test_a_cancelled_one_is_neither_right_nor_wrong(site: Site) -> None:
     (form,) = [form for form in page.all("main//form") if form.find("button[@id='cancel']") is not None]
     answer = site.send(form.get("action", ""))
     assert (answer.status_code, answer.headers["Location"]) == (303, f"/submissions/{submission_id}")
-    assert text_of(site.get(f"/submissions/{submission_id}").one("h1")) == "⊘ Cancelled"
+    page = site.get(f"/submissions/{submission_id}")
+    assert text_of(page.one("h1")) == "⊘ Cancelled"
+    assert "No attempt was used" in page.text
+    assert "Attempt 1" not in page.text
+
+
+def test_one_that_is_cancelled_while_it_runs_used_an_attempt(site: Site) -> None:
+    submission_id = site.submit()
+    grading = site.worker.take(submission_id)
+    site.send(f"/submissions/{submission_id}/cancel")
+    grading.cancelled()
+    page = site.get(f"/submissions/{submission_id}")
+    assert text_of(page.one("h1")) == "⊘ Cancelled"
+    assert "Attempt 1" in page.text
+    assert "No attempt was used" not in page.text
 
 
 def test_cancelling_a_running_one_takes_a_moment(site: Site) -> None:
@@ -358,42 +372,3 @@ def test_every_verdict_has_a_page_in_both_languages(site: Site, language: str) -
         path = judged(site, [], verdict=verdict, score=0, cause=Cause(key="judge.failed"), expected_cases=1)
         page = site.get(path, headers={"Accept-Language": language})
         assert page.all(f"div[@class='banner is-{verdict}']")
-
-
-def test_the_list_is_newest_first_and_pages(site: Site) -> None:
-    ids = [site.submit() for _ in range(5)]
-    page = site.get("/submissions?limit=2&drill=toy")
-    seen = _listed(page)
-    assert len(seen) == 2
-    assert not page.all("a[@rel='newest']")
-    while older := page.all("a[@rel='next']"):
-        page = site.get(older[0].get("href", ""))
-        seen += _listed(page)
-    assert seen == [f"/submissions/{submission_id}" for submission_id in reversed(ids)]
-    assert [link.get("href") for link in page.all("main/nav/a")] == ["/submissions?drill=toy"]
-
-
-def test_the_list_is_filtered(site: Site) -> None:
-    toy, softmax = judged(site), f"/submissions/{site.submit(drill='t2_softmax')}"
-    assert _listed(site.get("/submissions")) == [softmax, toy]
-    page = site.get("/submissions?drill=toy&user=")
-    assert _listed(page) == [toy]
-    assert [option.get("value") for option in page.all("option[@selected]")] == ["toy"]
-    assert "✓ Accepted 10 / 60 local" in page.text
-    assert _listed(site.get("/submissions?user=nobody")) == []
-    assert "There are no submissions." in site.get("/submissions?drill=nope").text
-
-
-def test_students_list_their_own(sign_in: Callable[..., Site]) -> None:
-    name = f"{SCRIPT}\u202e"
-    path = judged(sign_in(name))
-    bob = sign_in("bob")
-    assert _listed(bob.get(f"/submissions?user={name}")) == []
-    assert text_of(bob.get("/submissions").one("h1")) == "My submissions"
-    staff = sign_in("grace", Role.INSTRUCTOR).get("/submissions")
-    assert _listed(staff) == [path]
-    assert f"{SCRIPT}⟨U+202E⟩" in staff.text
-
-
-def _listed(page: Document) -> list[str]:
-    return [link.get("href", "") for link in page.all("tbody//th/a")]
