@@ -140,10 +140,19 @@ def _grade(source: str, package: Package, judging: Judging, seed: str) -> Report
 
 
 def _read(path: Path) -> str:
+    """The source, taken and refused as the server does. Raises ValueError."""
     data = path.read_bytes()
     if len(data) > SOURCE_BYTES:
         raise ValueError(f"{path} has {len(data)} bytes, more than {SOURCE_BYTES}")
-    return data.decode("utf-8")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not UTF-8 text") from None
+    if "\0" in text:
+        raise ValueError(f"{path} contains a NUL character")
+    if not text.strip():
+        raise ValueError(f"{path} is empty")
+    return text
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from app.cli import cli
 from graders.catalogue import judge_catalogue
-from graders.limits import Limits
+from graders.limits import SOURCE_BYTES, Limits
 from graders.package import Package
 from graders.report import CaseResult, Cause, Mismatch, Report, WrongElement
 from graders.verdict import CaseStatus, Verdict, Visibility
@@ -135,6 +135,35 @@ def test_without_a_seed_the_tests_are_drawn_anew(jobs: list[tuple[Job, Package]]
     for _ in range(2):
         assert grade.main([str(KERNEL), "--drill", "t2_softmax"]) == 0
     assert len({job.seed for job, _ in jobs}) == 2
+
+
+def test_a_byte_order_mark_is_no_part_of_the_source(tmp_path: Path, jobs: list[tuple[Job, Package]]) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(KERNEL.read_text(), "utf-8-sig")
+    assert grade.main([str(file), "--drill", "t2_softmax"]) == 0
+    ((job, _),) = jobs
+    assert job.source == KERNEL.read_text()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "is empty"),
+        (b"\xef\xbb\xbf \n", "is empty"),
+        (b"x = '\0'\n", "contains a NUL character"),
+        (b"# \xe9\n", "is not UTF-8 text"),
+        (b"#" * (SOURCE_BYTES + 1), f"has {SOURCE_BYTES + 1} bytes, more than {SOURCE_BYTES}"),
+    ],
+    ids=["empty", "blank", "nul", "latin_1", "too_large"],
+)
+def test_what_the_server_refuses_is_refused_in_a_line(
+    data: bytes, said: str, tmp_path: Path, jobs: list[tuple[Job, Package]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_bytes(data)
+    assert grade.main([str(file), "--drill", "t2_softmax"]) == 2
+    assert capsys.readouterr().err == f"warpgrade grade: {file} {said}\n"
+    assert not jobs
 
 
 @pytest.mark.parametrize(
