@@ -36,3 +36,19 @@ def write_patiently(store: Store, write: Callable[[Session], T], lost: Callable[
                 raise
             _log.warning("waiting for the database: %s", why_away(error))
         time.sleep(_RETRY_S)
+
+
+def claim_patiently(
+    store: Store, claim: Callable[[Session], T | None], again: Callable[[Session, T], bool]
+) -> T | None:
+    """``claim`` as ``write_patiently``. One whose commit was not confirmed is held on to ``again`` if it was made: a
+    second one would leave it to nobody until its lease ends."""
+    made: T | None = None
+
+    def write(session: Session) -> T | None:
+        nonlocal made
+        if made is None or not again(session, made):
+            made = claim(session)
+        return made
+
+    return write_patiently(store, write)

@@ -13,6 +13,7 @@ from app.gradings.service import (
     Claim,
     LeaseLost,
     claim,
+    claim_again,
     claim_next,
     finish,
     finish_cancelled,
@@ -31,7 +32,7 @@ from graders.verdict import Lane, State
 from worker.canary import require_canary
 from worker.job import Job
 from worker.lease import Lease
-from worker.patience import write_patiently
+from worker.patience import claim_patiently, write_patiently
 from worker.stopping import Stopping
 from worker.supervisor.supervisor import Cancelled, JudgeFailed, Supervisor
 
@@ -104,7 +105,11 @@ class Grader:
         """
         self.prove()
         lease_s = self._settings.lease_s
-        held = write_patiently(self._store, lambda session: self._claimed(session, grading_id))
+        held = claim_patiently(
+            self._store,
+            lambda session: self._claimed(session, grading_id),
+            lambda session, made: claim_again(session, made, worker_id=self._worker_id, lease_s=lease_s),
+        )
         if held is None:
             _log.info("nobody waits: the message of grading %s is one too many", grading_id)
             return

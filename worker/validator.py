@@ -22,6 +22,7 @@ from app.validations.service import (
     Claim,
     LeaseLost,
     claim,
+    claim_again,
     finish,
     give_back,
     hand_on,
@@ -32,7 +33,7 @@ from app.validations.service import (
 from graders.package import Package
 from graders.validation import ValidationReport
 from worker.lease import Lease
-from worker.patience import write_patiently
+from worker.patience import claim_patiently, write_patiently
 from worker.stopping import Stopping, WorkerStops
 from worker.supervisor.supervisor import Cancelled, JudgeFailed
 from worker.validation.engine import Watcher
@@ -80,8 +81,10 @@ class Validator:
         """
         self._students.prove()
         lease_s = self._settings.lease_s
-        held = write_patiently(
-            self._store, lambda session: claim(session, validation_id, worker_id=self._worker_id, lease_s=lease_s)
+        held = claim_patiently(
+            self._store,
+            lambda session: claim(session, validation_id, worker_id=self._worker_id, lease_s=lease_s),
+            lambda session, made: claim_again(session, made, worker_id=self._worker_id, lease_s=lease_s),
         )
         if held is None:
             _log.info("validation %s is not there to be claimed", validation_id)

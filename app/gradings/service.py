@@ -90,6 +90,12 @@ def claim_next(session: Session, queue: str, *, worker_id: str, lease_s: float) 
     return None
 
 
+def claim_again(session: Session, claim: Claim, *, worker_id: str, lease_s: float) -> bool:
+    """Hold on to a claim whose commit was not confirmed. False: it was not made, or is lost."""
+    ours = and_(_held_by(claim), Grading.worker_id == worker_id)  # another worker's attempt may have the same number
+    return compare_and_set(session, Grading, ours, lease_until=utc_now() + timedelta(seconds=lease_s))
+
+
 def renew(session: Session, claim: Claim, *, lease_s: float) -> Renewal:
     """Extend the lease. A lease that ran out is still held while nobody has taken the grading back."""
     held = compare_and_set(session, Grading, _held_by(claim), lease_until=utc_now() + timedelta(seconds=lease_s))

@@ -79,6 +79,12 @@ def claim(session: Session, validation_id: str, *, worker_id: str, lease_s: floa
     return made
 
 
+def claim_again(session: Session, claim: Claim, *, worker_id: str, lease_s: float) -> bool:
+    """Hold on to a claim whose commit was not confirmed. False: it was not made, or is lost."""
+    ours = and_(_held_by(claim), Validation.worker_id == worker_id)  # another's attempt may have the same number
+    return compare_and_set(session, Validation, ours, lease_until=utc_now() + timedelta(seconds=lease_s))
+
+
 def renew(session: Session, claim: Claim, *, lease_s: float) -> bool:
     """Extend the lease, which is still held while nobody has taken the validation back. False: it is lost."""
     return compare_and_set(session, Validation, _held_by(claim), lease_until=utc_now() + timedelta(seconds=lease_s))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import update
 
+from app.gradings.service import claim
 from app.settings import Settings
 from app.store.columns import utc_now
 from app.store.engine import Store
@@ -15,6 +16,8 @@ from app.submissions.service import Submitted, request_cancel
 from graders.report import Report
 from tests import builders
 from tests.worker.test_tasks import Bench
+from tests.worker.unconfirmed import Unconfirming
+from worker import patience
 from worker.stopping import WorkerStops
 
 
@@ -43,6 +46,11 @@ class Line(Bench):
         with self.store.reading() as session:
             rows = session.query(Grading).filter(Grading.attempt > 0)
             return {self.names[row.id] for row in rows}
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "_RETRY_S", 0)
 
 
 @pytest.fixture
@@ -87,6 +95,29 @@ def test_a_turn_may_be_taken_while_one_is_judged(line: Line) -> None:
 
     assert line.take("ada1", judge) == ["ada1", "bob1"]
     assert [line.take(name) for name in ("ada2", "ada3")] == [["ada2"], ["ada3"]]
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_claim_that_was_not_confirmed_is_one_turn(line: Line, committed: bool) -> None:
+    line.store = cast("Store", Unconfirming(line.store, committed))
+    assert line.take("ada1") == ["ada1"]
+    assert (line.grading.state, line.grading.attempt) == ("done", 1)
+    assert line.told.count("state") == 1, "begun once"
+    assert line.take("bob1") == ["bob1"]
+
+
+def test_what_another_has_claimed_meanwhile_is_left_to_it(line: Line) -> None:
+    def overtake() -> None:
+        with line.store.transaction() as session:
+            assert claim(session, line.every["ada1"].grading_id, worker_id="other", lease_s=30)
+
+    ours = line.store
+    line.store = cast("Store", Unconfirming(ours, False, overtake))
+    overtaken = line.take("bob1")
+    assert overtaken == ["ada1", "bob1"]
+    with ours.reading() as session:
+        row = session.get_one(Grading, line.every["ada1"].grading_id)
+        assert (row.worker_id, row.state, row.attempt) == ("other", "compiling", 1)
 
 
 def test_a_worker_that_stops_takes_no_turn(line: Line) -> None:

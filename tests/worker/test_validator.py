@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import update
@@ -21,6 +21,8 @@ from tests import builders
 from tests.processes import wait_until
 from tests.uploads import toy_upload
 from tests.validated import validation_report
+from tests.worker.unconfirmed import Unconfirming
+from worker import patience
 from worker.stopping import Stopping
 from worker.supervisor.supervisor import Cancelled, JudgeFailed
 from worker.validation.engine import Watcher
@@ -169,3 +171,14 @@ def test_a_worker_that_stops_hands_its_validation_on(bench: Bench) -> None:
     assert bench.state == ("validating", "queued")
     with bench.store.reading() as session:
         assert session.get_one(Validation, bench.validation_id).faults == []
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_claim_that_was_not_confirmed_is_held_on_to(
+    bench: Bench, committed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "_RETRY_S", 0)
+    bench.store = cast("Store", Unconfirming(bench.store, committed))
+    bench.validate(lambda *_: validation_report())
+    assert bench.state == ("valid", "done")
+    assert [kind for kind, _ in bench.told].count("restarted") == 0
