@@ -106,6 +106,12 @@ def published(session: Session, slug: str) -> DrillVersion | None:
     return session.scalars(_published().where(Drill.slug == slug).limit(1)).first()
 
 
+def published_numbers(session: Session, drill_id: str) -> list[int]:
+    """The drill's published versions, the one that students get first: each takes the place of the one before it, once
+    that is retired."""
+    return list(session.scalars(_published().with_only_columns(DrillVersion.number).where(Drill.id == drill_id)))
+
+
 def all_published(session: Session) -> list[DrillVersion]:
     """Every drill's current version, by slug."""
     newest: dict[str, DrillVersion] = {}

@@ -128,9 +128,12 @@ def show_version(
     catalogue = drills.catalogue_of(session, view.version)
     findings = [FindingOut.of(finding, catalogue) for finding in report.findings] if report else []
     waiting = view.validation is not None and view.validation.state == ValidationState.QUEUED.value
+    offered = drills.published_numbers(session, view.version.drill_id)
     return page.render(
         "version.html",
         view=view,
+        current=offered[0] if offered else None,
+        current_then=next((number for number in offered if number != view.version.number), None),
         report=report,
         title=manifest.title.text(page.locale),
         say=Speaker(catalogue, page.locale),

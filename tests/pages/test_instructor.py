@@ -241,6 +241,27 @@ def test_versions_are_listed_and_compared(ines: Site) -> None:
     assert ines.get("/instructor/drills/copy/versions/2").by_id("diff").get("href", "").endswith("diff?old=1&new=2")
 
 
+def test_each_version_says_which_one_students_get_and_which_after_it(ines: Site) -> None:
+    def retiring(version: str) -> str:
+        return text_of(ines.get(version).by_id("after-retiring"))
+
+    second = VERSION.replace("/1", "/2")
+    for number, version in enumerate((VERSION, second), 1):
+        upload(ines, changed={"statement.en.md": f"Copy {number}. Basics, edges."})
+        played(ines, number).finish(validation_report())
+        ines.send(f"{version}/publish")
+        if number == 1:
+            assert retiring(version) == "Once it is retired, students do not find the drill any more."
+    first = ines.get(VERSION)
+    assert "It is published, but students get version 2, which is newer." in first.text
+    assert "It is offered to students." not in first.text
+    assert retiring(VERSION) == "Once it is retired, students still get version 2."
+    assert retiring(second) == "Once it is retired, students get version 1 again."
+    ines.send(f"{second}/retire")
+    assert "It is offered to students." in ines.get(VERSION).text
+    assert ines.get(second).all("*[@id='after-retiring']") == []
+
+
 def test_who_did_not_add_a_drill_looks_and_changes_nothing(sign_in: SignIn) -> None:
     ines = sign_in("ines", Role.INSTRUCTOR)
     upload(ines)
