@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import APIRouter, BackgroundTasks, Query, Response
+from sqlalchemy.orm import Session
 
 from app.api.dependencies import AppResources, Reading
 from app.drills import service as drills
@@ -17,6 +18,7 @@ from app.pages.rendering import AnyPage, Reader
 from app.pages.source import annotated_lines
 from app.pages.speed_plot import speed_plot
 from app.pages.texts import Speaker
+from app.store.models import Grading
 from app.submissions import comparison, service, views
 from app.submissions.schemas import Links
 from graders.manifest import Manifest
@@ -40,13 +42,12 @@ def list_submissions(
 ) -> Response:
     """The reader's submissions, newest first; staff see everybody's."""
     found = views.listing(session, reader, drill=drill or None, user=user or None, cursor=cursor, limit=limit)
-    offered = [drills.manifest_of(version) for version in drills.all_published(session)]
     chosen = {name: value for name, value in (("drill", drill), ("user", user)) if value}
     return page.render(
         "submissions.html",
         gradings=found.items,
         titles={grading.version.id: drills.manifest_of(grading.version).title for grading in found.items},
-        offered=offered,
+        offered=_offered(session, page.locale, drill, found.items),
         drill=drill,
         user=user,
         newest=f"/submissions?{urlencode(chosen)}" if cursor else None,
@@ -111,6 +112,16 @@ def cancel_submission(
             raise
     background.add_task(resources.wakeups.publish, submission_id)
     return see_other(f"/submissions/{submission_id}")
+
+
+def _offered(session: Session, locale: str, drill: str, listed: list[Grading]) -> dict[str, str]:
+    """The titles of the drills to filter by: what is published, and what the list is filtered by now. Of a drill that
+    is not published the reader learns nothing that is not in the list."""
+    published = map(drills.manifest_of, drills.all_published(session))
+    offered = {manifest.slug: manifest.title.text(locale) for manifest in published}
+    if drill and drill not in offered:
+        offered[drill] = drills.manifest_of(listed[0].version).title.text(locale) if listed else drill
+    return offered
 
 
 def _titles(manifest: Manifest, locale: str) -> dict[str, str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.access.principals import Role
+from app.drills import service as drills
 from graders.report import Cause
 from graders.verdict import Verdict
+from tests.api.conftest import resources_of
 from tests.pages.conftest import Site
 from tests.pages.document import Document, text_of
 from tests.pages.test_submissions import SCRIPT, judged
@@ -34,6 +36,21 @@ def test_the_list_is_filtered(site: Site) -> None:
     assert "✓ Accepted 10 / 60 local" in page.text
     assert _listed(site.get("/submissions?user=nobody")) == []
     assert "There are no submissions." in site.get("/submissions?drill=nope").text
+
+
+def test_the_box_names_the_drill_that_the_list_is_filtered_by_though_it_is_retired(site: Site) -> None:
+    def chosen(drill: str) -> list[tuple[str | None, str]]:
+        page = site.get(f"/submissions?drill={drill}")
+        return [(option.get("value"), text_of(option)) for option in page.all("option[@selected]")]
+
+    judged(site)
+    with resources_of(site.client).store.transaction() as session:
+        toy = drills.published(session, "toy")
+        assert toy is not None
+        drills.retire(session, toy)
+    assert chosen("toy") == [("toy", "Toy")]
+    assert chosen("nope%E2%80%AE") == [("nope\u202e", "nope⟨U+202E⟩")]
+    assert chosen("") == []
 
 
 def test_the_list_marks_what_used_no_attempt(site: Site) -> None:
