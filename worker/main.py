@@ -190,7 +190,7 @@ def main() -> int:
     worker_id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
     environment = _environment(lane, sandbox)
     info = WorkerInfo(worker_id, lane.queue, lane, socket.gethostname(), os.getpid(), sandbox.name, environment)
-    health = multiprocessing.Value("b", True)
+    health = multiprocessing.Value("b", True, lock=False)  # a task process that is killed would keep the lock
     stopping = Stopping(settings.stop_s)
     process = TaskProcess(settings, post, worker_id, health, stopping)
     heart = Heart(settings, info, health)

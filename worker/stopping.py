@@ -14,11 +14,14 @@ class WorkerStops(Exception):
 
 
 class Stopping:
-    """Whether this worker was told to stop, shared by the process that hears it and the one that works."""
+    """Whether this worker was told to stop, shared by the process that hears it and the one that works.
+
+    Without a lock: one writes and the other reads a single number, and a process that is killed would keep the lock.
+    """
 
     def __init__(self, patience_s: float) -> None:
         self._patience_s = patience_s
-        self._told_at = multiprocessing.Value("d", 0.0)
+        self._told_at = multiprocessing.Value("d", 0.0, lock=False)
 
     def tell(self) -> None:
         """Stop; telling it again changes nothing."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
+import threading
 from typing import Any
 
 import pytest
@@ -46,6 +49,24 @@ def test_a_process_that_was_forked_hears_it() -> None:
     go.set()
     process.join()
     assert overdue.value
+
+
+def test_a_process_that_is_killed_while_it_looks_keeps_nobody_from_telling() -> None:
+    stopping = Stopping(0)
+
+    def child() -> None:
+        if hasattr(stopping._told_at, "get_lock"):
+            stopping._told_at.get_lock().acquire()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join()
+    teller = threading.Thread(target=stopping.tell, daemon=True)
+    teller.start()
+    teller.join(10)
+    assert not teller.is_alive()
+    assert stopping.told
 
 
 def test_a_worker_that_stops_hands_its_grading_on(bench: Bench) -> None:
