@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -103,8 +104,21 @@ def test_what_is_set_is_a_setting(name: str) -> None:
 
 def test_a_worker_has_longer_to_stop_than_it_takes_for_its_grading() -> None:
     for name in WORKERS:
-        grace_s = float(SERVICES[name]["stop_grace_period"].removesuffix("s"))
-        assert grace_s > Settings.model_fields["stop_s"].default + 15
+        default = re.fullmatch(r"\$\{WARPGRADE_STOP_GRACE_PERIOD:-(\d+)s\}", SERVICES[name]["stop_grace_period"])
+        assert default
+        assert float(default[1]) > Settings.model_fields["stop_s"].default + 15
+
+
+def test_what_can_be_set_in_the_file_stands_in_the_guide() -> None:
+    guide = (ROOT / "docs/operating.md").read_text()
+    variables = set(re.findall(r"\$\{(WARPGRADE_\w+)", (ROOT / "docker-compose.yml").read_text()))
+    assert variables
+    assert [name for name in sorted(variables) if not re.search(rf"^\|.*`{name}`.*\|.*\|", guide, re.MULTILINE)] == []
+
+
+def test_the_guides_proxy_keeps_metrics_from_the_public() -> None:
+    (server,) = re.findall(r"^server \{\n.*?^\}", (ROOT / "docs/operating.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert "location = /metrics { return 403; }" in server
 
 
 def test_the_gpu_worker_waits_for_its_profile_and_reserves_one_gpu() -> None:
