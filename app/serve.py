@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 
 import typer
@@ -20,7 +20,7 @@ from app.main import create_app
 from app.queue.broker import BrokerError, broker_log, connect, is_up, server_command
 from app.resources import Resources
 from app.settings import Settings
-from app.setup import NotPrepared, prepare
+from app.setup import NotPrepared, make_data_directory, prepare
 from app.supervise import Child, Supervisor
 
 _LOCAL_STOP_S = 2  # who presses Ctrl-C does not want to wait for a grading
@@ -37,8 +37,8 @@ def serve(settings: Settings) -> int:
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     signal.signal(signal.SIGTERM, _leave)
-    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
+        make_data_directory(settings)
         with _lock(settings), _listen(settings) as listener:
             prepare(settings)
             with Supervisor(_children(settings)):
@@ -103,11 +103,14 @@ def _children(settings: Settings) -> list[Child]:
 @contextmanager
 def _lock(settings: Settings) -> Iterator[None]:
     """One ``serve`` a data directory. The lock ends with the process, however that ends."""
-    with (settings.data / "serve.lock").open("a+") as file:
+    with ExitStack() as opened:
         try:
+            file = opened.enter_context((settings.data / "serve.lock").open("a+"))
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise CannotServe(f"another 'warpgrade serve' already uses {settings.data}") from None
+        except OSError as error:
+            raise CannotServe(f"cannot write into the data directory {settings.data}: {error.strerror}") from error
         yield
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.access.service import ensure_admin_token, ensure_local_user
+from app.access.service import TokenTaken, ensure_admin_token, ensure_local_user
 from app.drills.service import load_built_in
 from app.settings import Settings
 from app.store.engine import AWAY, Store, why_away
@@ -10,7 +10,15 @@ from app.store.migrate import upgrade
 
 
 class NotPrepared(RuntimeError):
-    """The database does not answer; the message is one line that says so."""
+    """What is needed cannot be had; the message is one line that says why."""
+
+
+def make_data_directory(settings: Settings) -> None:
+    """Raises NotPrepared."""
+    try:
+        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise NotPrepared(f"cannot make the data directory {settings.data}: {error.strerror}") from error
 
 
 def prepare(settings: Settings) -> None:
@@ -18,7 +26,7 @@ def prepare(settings: Settings) -> None:
 
     Raises NotPrepared.
     """
-    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_data_directory(settings)
     store = Store(settings.database)
     try:
         upgrade(store.engine)
@@ -28,6 +36,8 @@ def prepare(settings: Settings) -> None:
             if settings.admin_token is not None:
                 ensure_admin_token(session, settings.admin_token.get_secret_value())
             load_built_in(session)
+    except TokenTaken as error:
+        raise NotPrepared(f"WARPGRADE_ADMIN_TOKEN cannot be used: {error}") from error
     except AWAY as error:
         raise NotPrepared(f"the database does not answer: {why_away(error)}") from error
     finally:

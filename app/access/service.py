@@ -22,6 +22,10 @@ RESERVED_NAMES = frozenset({LOCAL_USER, ADMIN_USER})
 _ADMIN_TOKEN_NAME = "WARPGRADE_ADMIN_TOKEN"  # noqa: S105 - a name, not a secret
 
 
+class TokenTaken(Exception):
+    """The token has an owner already; the message says who."""
+
+
 def sha256(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
@@ -115,7 +119,10 @@ def ensure_local_user(session: Session) -> None:
 
 
 def ensure_admin_token(session: Session, secret: str) -> None:
-    """The administrator exists, and the operator's token (and no earlier one of theirs) is the administrator's."""
+    """The administrator exists, and the operator's token (and no earlier one of theirs) is the administrator's.
+
+    Raises TokenTaken.
+    """
     admin = _ensure_user(session, ADMIN_USER)
     operators = select(Token).where(Token.user_id == admin.id, Token.name == _ADMIN_TOKEN_NAME)
     known = False
@@ -125,8 +132,17 @@ def ensure_admin_token(session: Session, secret: str) -> None:
         else:
             session.delete(token)
     if not known:
+        _require_unknown(session, secret)
         session.add(Token(user_id=admin.id, name=_ADMIN_TOKEN_NAME, sha256=sha256(secret)))
     session.flush()
+
+
+def _require_unknown(session: Session, secret: str) -> None:
+    query = select(User.name, Token.name).join(Token, Token.user_id == User.id).where(Token.sha256 == sha256(secret))
+    taken = session.execute(query).one_or_none()
+    if taken is not None:
+        user, name = taken
+        raise TokenTaken(f"it is the token {name!r} of the user {user!r}; choose another one, or end that one")
 
 
 def _ensure_user(session: Session, name: str) -> User:

@@ -156,6 +156,33 @@ def test_a_database_that_does_not_answer_is_one_clear_line(tmp_path: Path, comma
     assert "a-secret" not in answer.stderr
 
 
+@pytest.mark.parametrize("command", [["migrate"], ["serve"], ["user", "add", "ada", "--role", "student"]])
+def test_a_data_directory_that_cannot_be_made_is_one_clear_line(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "file").touch()
+    data = tmp_path / "file/data"
+    answer = run(*command, environment=environment_of(data))
+    assert answer.returncode == 1
+    assert answer.stderr == f"warpgrade: cannot make the data directory {data}: Not a directory\n"
+
+
+def test_a_data_directory_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "serve.lock").mkdir()
+    answer = run("serve", environment=environment_of(tmp_path))
+    assert answer.returncode == 1
+    assert answer.stderr == f"warpgrade: cannot write into the data directory {tmp_path}: Is a directory\n"
+
+
+def test_an_operators_token_that_is_anothers_is_one_clear_line(tmp_path: Path) -> None:
+    made = run("user", "add", "ada", "--role", "student", environment=environment_of(tmp_path))
+    secret = made.stdout.strip()
+    answer = run("serve", environment=environment_of(tmp_path, WARPGRADE_ADMIN_TOKEN=secret))
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("warpgrade: WARPGRADE_ADMIN_TOKEN cannot be used: it is the token ")
+    assert "of the user 'ada'" in answer.stderr
+    assert answer.stderr.count("\n") == 1
+    assert secret not in answer.stderr
+
+
 def test_a_name_that_no_user_can_have_is_one_clear_line(tmp_path: Path) -> None:
     answer = run("user", "add", "a" * 65, "--role", "student", environment=environment_of(tmp_path / "data"))
     assert answer.returncode == 1
