@@ -59,15 +59,14 @@ class Policy(ABC):
 class OneRounding(Policy):
     """Right to ``relative`` before one rounding to the output's dtype.
 
-    float32 and wider: ``relative·|y| + tiny``, where tiny is the smallest normal number, so that results may be
-    flushed to zero. 16-bit types: ``ulp(y)/2 + relative·|y|``, since a right kernel computes in float32 and
-    rounds once; the ulp is never below the subnormal step.
+    ``relative·|y| + tiny``, and for 16-bit types ``ulp(y)/2`` besides, since a right kernel computes in float32 and
+    rounds once; the ulp is never below the subnormal step. ``tiny`` is the smallest normal number of what a kernel
+    computes in, float32 or wider: a GPU may flush what is below to zero, which bfloat16 could still hold.
     """
 
     def terms(self, dtype: torch.dtype) -> Terms:
-        if dtype.itemsize >= 4:
-            return Terms(self.relative, 0.0, torch.finfo(dtype).tiny)
-        return Terms(self.relative, 0.5, 0.0)
+        tiny = torch.finfo(torch.promote_types(dtype, torch.float32)).tiny
+        return Terms(self.relative, 0.5 if dtype.itemsize < 4 else 0.0, tiny)
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def torch_baseline(x: torch.Tensor, out: torch.Tensor) -> None:
 
 @triton.jit
 def _rounding(expected, DTYPE: tl.constexpr):
-    """float32: its smallest normal number, so that results may be flushed to zero. 16-bit: half an ulp.
+    """float32's smallest normal number, so that results may be flushed to zero; for 16 bits half an ulp besides.
 
     ``expected`` is float64, or float32 where that is enough.
     """
@@ -150,8 +150,8 @@ def _rounding(expected, DTYPE: tl.constexpr):
     else:
         power = (expected.to(tl.int32, bitcast=True) & 0x7F800000).to(tl.float32, bitcast=True)
     if tl.float16 == DTYPE:
-        return tl.maximum(power, 6.103515625e-05) * (0.5 * 0.0009765625)
-    return tl.maximum(power, 1.1754943508222875e-38) * (0.5 * 0.0078125)
+        return tl.maximum(power, 6.103515625e-05) * (0.5 * 0.0009765625) + 1.1754943508222875e-38
+    return tl.maximum(power, 1.1754943508222875e-38) * (0.5 * 0.0078125) + 1.1754943508222875e-38
 
 
 @triton.jit

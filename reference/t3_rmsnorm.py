@@ -155,7 +155,7 @@ def copy_baseline(x: torch.Tensor, weight: torch.Tensor, out: torch.Tensor) -> N
 
 @triton.jit
 def _rounding(size, DTYPE: tl.constexpr):
-    """float32: its smallest normal number, so that results may be flushed to zero. 16-bit: half an ulp.
+    """float32's smallest normal number, so that results may be flushed to zero; for 16 bits half an ulp besides.
 
     ``size`` is the float64 absolute value of what is expected.
     """
@@ -163,8 +163,8 @@ def _rounding(size, DTYPE: tl.constexpr):
         return size * 0.0 + 1.1754943508222875e-38
     power = (size.to(tl.int64, bitcast=True) & 0x7FF0000000000000).to(tl.float64, bitcast=True)
     if tl.float16 == DTYPE:
-        return tl.maximum(power, 6.103515625e-05) * (0.5 * 0.0009765625)
-    return tl.maximum(power, 1.1754943508222875e-38) * (0.5 * 0.0078125)
+        return tl.maximum(power, 6.103515625e-05) * (0.5 * 0.0009765625) + 1.1754943508222875e-38
+    return tl.maximum(power, 1.1754943508222875e-38) * (0.5 * 0.0078125) + 1.1754943508222875e-38
 
 
 @triton.jit

@@ -86,6 +86,9 @@ def split(rows: int, columns: int, splits: int = 1) -> Traffic:
 
 
 def cooperative(rows: int, columns: int, splits: int = 1) -> Traffic:
-    """Fused, each row kept by S programs that leave (m, l) for one another: MN + 2MS² read, MN + 2MS written."""
-    pairs = 2 * rows * splits
+    """Fused, each row kept by S programs that leave (m, l) for one another: MN + 2MS² read, MN + 2MS written.
+
+    One program that keeps the whole row leaves nothing.
+    """
+    pairs = 2 * rows * splits if splits > 1 else 0
     return Traffic(rows * columns, rows * columns, scratch_read=pairs * splits, scratch_written=pairs)

@@ -81,10 +81,11 @@ def _shared(point: Point) -> Iterator[Choice]:
             options = {"block": block, "warps": warps, "programs": each, "ahead": ahead}
             yield Choice("cooperative", options)
     if point.itemsize == 2 and not point.replayed:
-        for block, per_thread, each in product((32768, 16384, 8192), (64, 32), (1, 2, 3, 4)):
+        for block, per_thread, each, ahead in product((32768, 16384, 8192), (64, 32), (1, 2, 3, 4), (0, 128)):
             warps = block // (32 * per_thread)
             if 16 <= warps * each <= 32 and -(-columns // block) <= MULTIPROCESSORS * each:
-                yield Choice("cooperative", {"block": block, "warps": warps, "programs": each, "ahead": 0, "short": 1})
+                options = {"block": block, "warps": warps, "programs": each, "ahead": ahead, "short": 1}
+                yield Choice("cooperative", options)
 
 
 def _twice(point: Point) -> Iterator[Choice]:

@@ -22,19 +22,22 @@ from reference.softmax.arguments import COMPUTE_DTYPE, EmptyRow, operands
 from reference.softmax.arithmetic import exp, finite_base, reciprocal
 from reference.softmax.hints import in_units, prefetch, read_again
 from reference.softmax.meeting import (
-    COUNTER_STRIDE,
-    arrive,
-    counters,
-    leave_for_good,
+    count_turns,
+    group_words,
     leave_partial,
     merge_partials,
-    partials,
     plan,
-    wait_for,
+    turns_before,
+    words,
+    words_of,
 )
 from reference.softmax.vectors import around, body_start, head_length, shift
 
 LONGEST_ROW = 1 << 20
+
+TURNS = 2
+"""Turns whose maxima and sums are kept. A program that leaves those of turn t + 2 has waited for turn t + 1, in which
+nobody leaves any before it has read those of turn t."""
 
 
 @triton.jit(do_not_specialize=["splits", "rows"])
@@ -47,8 +50,8 @@ def softmax_cooperative(
     out_column_stride,
     columns,
     rows,
-    arrived_ptr,
-    partials_ptr,
+    words_ptr,
+    words_each,
     splits,
     slice_length,
     INDEX: tl.constexpr,
@@ -59,13 +62,14 @@ def softmax_cooperative(
     BLOCK: tl.constexpr,
     SPLITS: tl.constexpr,
     AHEAD: tl.constexpr,
-    STRIDE: tl.constexpr,
     SHORT: tl.constexpr,
+    KEPT: tl.constexpr,
 ):
     split, group = tl.program_id(0) % splits, tl.program_id(0) // splits
     groups = tl.num_programs(0) // splits
-    arrived_ptr += group * STRIDE
-    partials_ptr += group * splits * 4
+    words_ptr += group * words_each
+    before = turns_before(words_ptr) if SPLITS > 1 else 0
+    which, other = tl.arange(0, COMPUTE.primitive_bitwidth // 16)[:, None], tl.arange(0, SPLITS)[None, :]
     lane, edge_lane = tl.arange(0, BLOCK).to(INDEX), tl.arange(0, 2 * SHIFT)
     first = split.to(INDEX) * in_units(slice_length, 16)
     length = in_units(columns, UNIT)
@@ -95,11 +99,12 @@ def softmax_cooperative(
         if SHIFT > 1:
             edge_weight = exp(edge - own_base)
             own_total += tl.sum(edge_weight, axis=0)
-        partial_ptr = partials_ptr + turn % 2 * splits * 2
-        leave_partial(partial_ptr, split, own_peak, own_total)
+        base, total = finite_base(own_peak), own_total
         turn += 1
-        wait_for(arrived_ptr, arrive(arrived_ptr), turn * splits)
-        base, total = merge_partials(partial_ptr, splits, COMPUTE, SPLITS)  # reads 2S: 2MS² in all, out of the L2 cache
+        if SPLITS > 1:
+            word_ptr = words_of(words_ptr, turn, splits, COMPUTE, KEPT)
+            leave_partial(word_ptr, split, splits, own_peak, own_total, before + turn)
+            base, total = merge_partials(word_ptr, before + turn, splits, which, other, COMPUTE)  # reads 2S: 2MS² in all
         scale = tl.exp(own_peak - base) * reciprocal(total, ZERO_EMPTY)
         if SHORT:
             weight = exp(read_again(x, SHORT).to(COMPUTE) - own_base)
@@ -108,7 +113,8 @@ def softmax_cooperative(
         tl.store(to, (weight * scale).to(out_ptr.dtype.element_ty), mask=inside)
         if SHIFT > 1:  # all programs write N a row: MN in all
             tl.store(out_body + beside, (edge_weight * scale).to(out_ptr.dtype.element_ty), mask=at_edge)
-    leave_for_good(arrived_ptr, (turn + 1) * splits)
+    if SPLITS > 1:
+        count_turns(words_ptr, split, before + turn)
 
 
 def softmax(
@@ -139,11 +145,12 @@ def softmax(
     warps = warps or tuning.warps(block)
     programs = programs or tuning.programs(warps)
     shared = plan(given.rows, given.columns, block, tuning.multiprocessors(x.device) * programs)
+    each = group_words(shared.splits, itemsize, TURNS)
     softmax_cooperative[(shared.groups * shared.splits,)](
         *given.positional,
         given.rows,
-        counters(x.device, shared.groups),
-        partials(x.device, shared),
+        words(x.device, shared.waiting_groups, each),
+        each,
         shared.splits,
         shared.length,
         **given.constants,
@@ -151,9 +158,9 @@ def softmax(
         BLOCK=block,
         SPLITS=triton.next_power_of_2(shared.splits),
         AHEAD=0 if alone or x.stride(1) != 1 else ahead // x.itemsize,
-        STRIDE=COUNTER_STRIDE,
         SHORT=bool(short) and x.itemsize == 2 and not alone,
+        KEPT=TURNS,
         num_warps=warps,
         maxnreg=tuning.registers(warps * programs),
-        launch_cooperative_grid=True,
+        launch_cooperative_grid=shared.splits > 1,
     )

@@ -1,8 +1,12 @@
 """Where programs of one launch meet: each leaves its maximum and sum in memory, and waits until all have.
 
-The counters are 0 between launches, because the last program to leave puts its group's back. So no launch has to clear
-them, and a CUDA graph can be replayed. Counters serve one launch at a time: every stream has its own, and so has every
-launch that is captured, as nobody knows on which stream a graph will be replayed.
+They are left in words of 64 bits, each of them 32 bits of a number and the turn that it is of. So a word says by itself
+that it has come: nobody counts arrivals, and no fence orders one word behind another. A fence would also wait until
+all that the program has written before, its part of the last row, has arrived in memory.
+
+Turns are counted on from launch to launch, so that no launch has to clear anything, and a CUDA graph can be replayed.
+Words serve one launch at a time: every stream has its own, and so has every launch that is captured, as nobody knows on
+which stream a graph will be replayed.
 """
 
 from __future__ import annotations
@@ -15,16 +19,18 @@ import triton.language as tl
 
 from reference.softmax.arithmetic import finite_base
 
-COUNTER_STRIDE = 32
-"""Counters stand 128 bytes apart: programs that wait for different ones do not wait for the same line of a cache."""
+LINE_WORDS = 16
+"""Words of 128 bytes: programs that wait for different rows do not wait for the same line of a cache."""
+
+_LINE_WORDS = tl.constexpr(LINE_WORDS)
 
 MOST_GROUPS = 2048
-"""Counters of a launch."""
+"""Groups of a launch."""
 
 RESERVED = 1 << 20
-"""int32 numbers, all 0, that are kept for captured launches: some thousands of launches that share few rows."""
+"""Words, all 0, that are kept for captured launches: some hundreds of them."""
 
-_of_stream: dict[tuple[torch.device, int], torch.Tensor] = {}
+_of_stream: dict[tuple[torch.device, int, int, int], torch.Tensor] = {}
 _reserve: dict[torch.device, torch.Tensor] = {}
 
 
@@ -64,82 +70,116 @@ def _slice_length(columns: int, splits: int, unit: int) -> int:
     return units * unit
 
 
-def partials(device: torch.device, shared: Plan, turns: int = 2) -> torch.Tensor:
-    """Room for a maximum and a sum of every program, in so many turns."""
-    return torch.empty(2 * turns * shared.groups * shared.splits, dtype=torch.float64, device=device)
+def group_words(splits: int, itemsize: int, kept: int) -> int:
+    """Words of a group of ``splits`` programs that compute in ``itemsize`` bytes and keep the results of ``kept`` turns.
+
+    First how many turns there have been, in a line of its own; then for every turn kept the ``words_of`` its programs.
+    """
+    return LINE_WORDS * (1 + triton.cdiv(kept * splits * (itemsize // 2), LINE_WORDS))
 
 
-def counters(device: torch.device, groups: int) -> torch.Tensor:
-    """A counter for each of so many groups of programs, for a launch on the current stream of ``device``."""
-    wanted = groups * COUNTER_STRIDE
+def words(device: torch.device, groups: int, each: int) -> torch.Tensor:
+    """``each`` words for so many groups of programs, for a launch on the current stream of ``device``."""
+    wanted = groups * each
     if device.type != "cuda":
-        return torch.zeros(wanted, dtype=torch.int32, device=device)
+        return torch.zeros(wanted, dtype=torch.int64, device=device)
     if torch.cuda.is_current_stream_capturing():
         return _reserved(device, wanted)
-    stream = device, torch.cuda.current_stream(device).cuda_stream
-    if stream not in _of_stream:
-        _of_stream[stream] = torch.zeros(MOST_GROUPS * COUNTER_STRIDE, dtype=torch.int32, device=device)
+    stream = device, torch.cuda.current_stream(device).cuda_stream, each
+    if stream not in _of_stream or len(_of_stream[stream]) < wanted:
+        _of_stream[stream] = torch.zeros(wanted, dtype=torch.int64, device=device)
     if device not in _reserve:
-        _reserve[device] = torch.zeros(RESERVED, dtype=torch.int32, device=device)
+        _reserve[device] = torch.zeros(RESERVED, dtype=torch.int64, device=device)
         torch.cuda.synchronize(device)  # a graph may be replayed on a stream that knows nothing of this one
     return _of_stream[stream]
 
 
 def _reserved(device: torch.device, wanted: int) -> torch.Tensor:
-    """Counters that a graph keeps for good; once the reserve is used up, ones that every replay clears."""
+    """Words that a graph keeps for good; once the reserve is used up, ones that every replay clears."""
     reserve = _reserve.get(device)
     if reserve is None or len(reserve) < wanted:
-        return torch.zeros(wanted, dtype=torch.int32, device=device)
+        return torch.zeros(wanted, dtype=torch.int64, device=device)
     _reserve[device] = reserve[wanted:]  # shares the memory, so what is handed out is never freed
     return reserve[:wanted]
 
 
 @triton.jit
-def leave_partial(partial_ptr, split, peak, total):
-    """Tell the others the maximum and the sum of one's own slice."""
-    tl.store(partial_ptr + 2 * split, peak.to(tl.float64))
-    tl.store(partial_ptr + 2 * split + 1, total.to(tl.float64))
+def turns_before(words_ptr):
+    """How many turns a group has had in earlier launches."""
+    return tl.load(words_ptr, volatile=True).to(tl.int32)
 
 
 @triton.jit
-def arrive(arrived_ptr, SEM: tl.constexpr = "acq_rel"):
-    """Count oneself in, after what one has written; how many have been counted then.
+def count_turns(words_ptr, split, turns):
+    """Say how many the group has had now. It has met in the last one, so that all its programs know the old number."""
+    tl.store(words_ptr, tl.cast(turns, tl.int64), mask=split == 0)
 
-    With SEM "release" the count says nothing of what they wrote, and nobody waits for it.
+
+@triton.jit
+def words_of(words_ptr, turn, splits, COMPUTE: tl.constexpr, KEPT: tl.constexpr):
+    """Where a turn's results are: the maxima of all programs, then the sums; of float64 the low halves first."""
+    return words_ptr + _LINE_WORDS + turn % KEPT * splits * (COMPUTE.primitive_bitwidth // 16)
+
+
+@triton.jit
+def leave(word_ptr, number, turn, splits):
+    """Leave a number of one's own for the others; ``word_ptr`` is one's own place among the first of the words."""
+    if number.dtype == tl.float32:
+        _leave_word(word_ptr, number.to(tl.uint32, bitcast=True).to(tl.int64), turn)
+    else:
+        bits = number.to(tl.int64, bitcast=True)
+        _leave_word(word_ptr, bits & 0xFFFFFFFF, turn)
+        _leave_word(word_ptr + splits, (bits >> 32) & 0xFFFFFFFF, turn)
+
+
+@triton.jit
+def _leave_word(word_ptr, bits, turn):
+    tl.store(word_ptr, (tl.cast(turn, tl.int64) << 32) | bits)
+
+
+@triton.jit
+def leave_partial(word_ptr, split, splits, peak, total, turn):
+    """Tell the others the maximum and the sum of one's own slice, in turn ``turn`` > 0."""
+    halves: tl.constexpr = peak.dtype.primitive_bitwidth // 32
+    leave(word_ptr + split, peak, turn, splits)
+    leave(word_ptr + split + halves * splits, total, turn, splits)
+
+
+@triton.jit
+def merge_partials(word_ptr, turn, splits, which, other, COMPUTE: tl.constexpr):
+    """Wait for all programs' results of the turn: what to subtract in the whole row's exponents, and the row's sum.
+
+    ``which`` [W, 1] counts the words of a program, ``other`` [1, S or more] the programs.
     """
-    return tl.atomic_add(arrived_ptr, 1, sem=SEM) + 1
+    inside = (other < splits) & (which >= 0)
+    at = word_ptr + which * splits + other
+    word = tl.load(at, mask=inside, other=0, volatile=True)
+    while _late(word, turn, inside):
+        word = tl.load(at, mask=inside, other=0, volatile=True)
+    half: tl.constexpr = COMPUTE.primitive_bitwidth // 32
+    peaks = _number(word, which, 0, COMPUTE)
+    totals = _number(word, which, half, COMPUTE)
+    there = tl.max(inside.to(tl.int32), axis=0) > 0
+    return merged(tl.where(there, peaks, -float("inf")), totals)
 
 
 @triton.jit
-def arrivals(arrived_ptr):
-    """How many have been counted: what they wrote before can be read then."""
-    return tl.atomic_add(arrived_ptr, 0, sem="acquire")
+def _late(word, turn, inside):
+    """Whether a word is missing, 1 or 0."""
+    missing = inside & ((word >> 32).to(tl.int32) != turn)
+    return tl.max(tl.max(missing.to(tl.int32), axis=0), axis=0) > 0
 
 
 @triton.jit
-def wait_for(arrived_ptr, arrived, expected):
-    """Wait until ``expected`` have been counted, if ``arrived`` are fewer."""
-    while arrived < expected:
-        arrived = arrivals(arrived_ptr)
-
-
-@triton.jit
-def leave_for_good(arrived_ptr, expected, COUNTERS: tl.constexpr = 1, APART: tl.constexpr = 0):
-    """Count oneself out; the last of ``expected`` puts the counter back to 0, and those that stand behind it."""
-    if tl.atomic_add(arrived_ptr, 1, sem="acq_rel") + 1 == expected:
-        for counter in tl.static_range(COUNTERS):
-            tl.atomic_xchg(arrived_ptr + counter * APART, 0)
-
-
-@triton.jit
-def merge_partials(partial_ptr, splits, COMPUTE: tl.constexpr, SPLITS: tl.constexpr):
-    """What to subtract in the whole row's exponents, and the row's sum."""
-    other = tl.arange(0, SPLITS)
-    inside = other < splits
-    # Past the L1 cache, which may still have what an earlier row left here.
-    peaks = tl.load(partial_ptr + 2 * other, mask=inside, other=-float("inf"), cache_modifier=".cg").to(COMPUTE)
-    totals = tl.load(partial_ptr + 2 * other + 1, mask=inside, other=0.0, cache_modifier=".cg").to(COMPUTE)
-    return merged(peaks, totals)
+def _number(word, which, first: tl.constexpr, COMPUTE: tl.constexpr):
+    """The numbers whose first word is the ``first`` of each program."""
+    low = tl.sum(tl.where(which == first, word & 0xFFFFFFFF, 0), axis=0)
+    if COMPUTE == tl.float32:
+        number = low.to(tl.uint32).to(tl.float32, bitcast=True)
+    else:
+        high = tl.sum(tl.where(which == first + 1, word << 32, 0), axis=0)
+        number = (high | low).to(tl.float64, bitcast=True)
+    return number
 
 
 @triton.jit

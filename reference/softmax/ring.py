@@ -22,20 +22,18 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.ampere import async_copy
 
 from reference.softmax import tuning
-from reference.softmax.arguments import WIDEST_LOAD, EmptyRow, Operands, operands
+from reference.softmax.arguments import COMPUTE_DTYPE, WIDEST_LOAD, EmptyRow, Operands, operands
 from reference.softmax.arithmetic import exp, finite_base, reciprocal
 from reference.softmax.hints import in_units
 from reference.softmax.meeting import (
-    COUNTER_STRIDE,
-    arrivals,
-    arrive,
-    counters,
-    leave_for_good,
+    count_turns,
+    group_words,
     leave_partial,
-    merged,
-    partials,
+    merge_partials,
     plan,
-    wait_for,
+    turns_before,
+    words,
+    words_of,
 )
 from reference.softmax.vectors import around, body_start, head_length, shift
 
@@ -46,13 +44,10 @@ copy_to_shared = getattr(async_copy, "async_load", None) or async_copy.async_cop
 
 TURNS = 4
 """Turns whose maxima and sums are kept. A program that leaves those of turn t + 4 has waited for turn t + 2, in which
-nobody arrives before it has read those of turn t."""
+nobody leaves any before it has read those of turn t."""
 
 MOST_SLOTS = 63
 """Copies under way that a thread can tell apart: the instruction that waits for all but n of them takes no larger n."""
-
-BETWEEN_COUNTERS = COUNTER_STRIDE // 2
-"""Even turns and odd ones are counted apart, as a program arrives in one turn before it waits for the last one."""
 
 
 @gluon.jit
@@ -125,8 +120,8 @@ def softmax_ring(
     out_column_stride,
     columns,
     rows,
-    arrived_ptr,
-    partials_ptr,
+    words_ptr,
+    words_each,
     splits,
     slice_length,
     INDEX: gl.constexpr,
@@ -142,23 +137,25 @@ def softmax_ring(
     COPIED: gl.constexpr,
     SPLITS: gl.constexpr,
     KEPT: gl.constexpr,
-    STRIDE: gl.constexpr,
-    APART: gl.constexpr,
 ):
     CHUNK: gl.constexpr = DEPTH * 32 * WARPS * VECTOR
     LATER: gl.constexpr = 1 if SPLITS > 1 else 0  # turns between the reading of a row and its writing
     OWNED: gl.constexpr = gl.BlockedLayout([1, 1, VECTOR], [1, 32, 1], [1, WARPS, 1], [2, 1, 0])
     BY_THREAD: gl.constexpr = gl.SliceLayout(0, gl.SliceLayout(2, OWNED))
     ONE_BY_ONE: gl.constexpr = gl.BlockedLayout([1], [32], [WARPS], [0])
+    HALVES: gl.constexpr = COMPUTE.primitive_bitwidth // 16
+    BY_PROGRAM: gl.constexpr = gl.BlockedLayout([HALVES, 1], [1, 32], [1, WARPS], [1, 0])
     split, group = gl.program_id(0) % splits, gl.program_id(0) // splits
     groups = gl.num_programs(0) // splits
-    arrived_ptr += group * STRIDE
-    partials_ptr += group * splits * 2 * KEPT
+    words_ptr += group * words_each
+    before = turns_before(words_ptr) if SPLITS > 1 else 0
     deep = gl.arange(0, DEPTH, gl.SliceLayout(1, gl.SliceLayout(2, OWNED)))[:, None, None]
     thread = gl.arange(0, 32 * WARPS, BY_THREAD)[None, :, None]
     element = gl.arange(0, VECTOR, gl.SliceLayout(0, gl.SliceLayout(1, OWNED)))[None, None, :]
     lane = (deep * (32 * WARPS * VECTOR) + thread * VECTOR + element).to(INDEX)
-    edge_lane, other = gl.arange(0, 2 * SHIFT, ONE_BY_ONE), gl.arange(0, SPLITS, ONE_BY_ONE)
+    edge_lane = gl.arange(0, 2 * SHIFT, ONE_BY_ONE)
+    which = gl.arange(0, HALVES, gl.SliceLayout(1, BY_PROGRAM))[:, None]
+    other = gl.arange(0, SPLITS, gl.SliceLayout(0, BY_PROGRAM))[None, :]
     first = gl.cast(split, INDEX) * in_units(slice_length, 16)
     length = in_units(columns, UNIT)
     ring = gl.allocate_shared_memory(
@@ -191,8 +188,8 @@ def softmax_ring(
             base = finite_base(peak)
             total = gl.sum(totals * exp(peaks - base), axis=0) + gl.sum(exp(edge - base), axis=0)
             if SPLITS > 1:
-                leave_partial(partials_ptr + turn % KEPT * splits * 2, split, peak, total)
-                arrive(arrived_ptr + turn % 2 * APART, "release")
+                word_ptr = words_of(words_ptr, turn, splits, COMPUTE, KEPT)
+                leave_partial(word_ptr, split, splits, peak, total, before + turn + 1)
         if turn >= LATER:
             now = turn - LATER
             row = row_of(group, groups, now)
@@ -200,14 +197,9 @@ def softmax_ring(
             beside = around(edge_lane, head, body, SHIFT).to(INDEX)
             out_body = out_ptr + body_start(row, out_row_stride, UNIT, SHIFT)
             if SPLITS > 1:
-                counter_ptr = arrived_ptr + now % 2 * APART
-                wait_for(counter_ptr, arrivals(counter_ptr), (now // 2 + 1) * splits)
-                partial_ptr = partials_ptr + now % KEPT * splits * 2 + 2 * other
-                # Past the L1 cache, which may still have what an earlier row left here.
-                inside = other < splits
-                peaks_of = gl.load(partial_ptr, mask=inside, other=-float("inf"), cache_modifier=".cg")
-                totals_of = gl.load(partial_ptr + 1, mask=inside, other=0.0, cache_modifier=".cg")
-                base, total = merged(peaks_of.to(COMPUTE), totals_of.to(COMPUTE))  # reads 2S: 2MS² in all
+                word_ptr = words_of(words_ptr, now, splits, COMPUTE, KEPT)
+                # reads 2S: 2MS² in all
+                base, total = merge_partials(word_ptr, before + now + 1, splits, which, other, COMPUTE)
             scale = reciprocal(total, ZERO_EMPTY)
             for piece in gl.static_range(CHUNKS):
                 chunk = now * CHUNKS + piece
@@ -224,7 +216,7 @@ def softmax_ring(
             gl.store(out_body + beside, y, mask=edge_lane < edges)
     async_copy.wait_group(0)
     if SPLITS > 1:
-        leave_for_good(arrived_ptr, ((turns + 1) // 2 + 1) * splits, 2, APART)
+        count_turns(words_ptr, split, before + turns)
 
 
 def softmax(
@@ -263,11 +255,12 @@ def softmax(
     chunks = triton.cdiv(shared.length, chunk)
     if slots < (chunks if shared.splits == 1 else 2 * chunks):
         raise ValueError(f"a ring of {slots} chunks is too small for slices of {chunks}")
+    each = group_words(shared.splits, COMPUTE_DTYPE[x.dtype].itemsize, TURNS)
     softmax_ring[(shared.groups * shared.splits,)](
         *given.positional,
         given.rows,
-        counters(x.device, shared.waiting_groups),
-        partials(x.device, shared, TURNS),
+        words(x.device, shared.waiting_groups, each),
+        each,
         shared.splits,
         shared.length,
         **given.constants,
@@ -280,8 +273,6 @@ def softmax(
         COPIED=_can_be_copied(given, x, cut),
         SPLITS=triton.next_power_of_2(shared.splits),
         KEPT=TURNS,
-        STRIDE=COUNTER_STRIDE,
-        APART=BETWEEN_COUNTERS,
         num_warps=warps,
         maxnreg=tuning.registers(warps * programs),
         launch_cooperative_grid=shared.splits > 1,

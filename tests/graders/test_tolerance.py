@@ -137,10 +137,11 @@ def test_one_ulp_off_fails_in_16_bits(columns: int, dtype: torch.dtype):
     assert not passes((bits + 1).view(dtype), x)
 
 
-def test_results_below_the_smallest_normal_float32_may_be_flushed():
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_results_below_the_smallest_normal_float32_may_be_flushed(dtype: torch.dtype):
     expected = torch.tensor([[1.0, 1e-39, 0.0]], dtype=torch.float64)
-    assert compare(torch.tensor([[1.0, 0.0, 0.0]]), expected, POLICY) is None
-    assert compare(torch.tensor([[1.0, 0.0, 2e-38]]), expected, POLICY) is not None
+    assert compare(torch.tensor([[1.0, 0.0, 0.0]], dtype=dtype), expected, POLICY) is None
+    assert compare(torch.tensor([[1.0, 0.0, 2e-38]], dtype=dtype), expected, POLICY) is not None
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -174,11 +174,11 @@ def test_captured_launches_get_counters_of_their_own_until_the_reserve_is_used_u
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     device = torch.device("cpu")
-    reserve = torch.zeros(3 * meeting.COUNTER_STRIDE, dtype=torch.int32)
+    reserve = torch.zeros(3 * meeting.LINE_WORDS, dtype=torch.int64)
     monkeypatch.setitem(meeting._reserve, device, reserve)
-    places = [meeting._reserved(device, groups * meeting.COUNTER_STRIDE) for groups in (1, 2, 1)]
+    places = [meeting._reserved(device, groups * meeting.LINE_WORDS) for groups in (1, 2, 1)]
     assert [place.data_ptr() - reserve.data_ptr() for place in places[:2]] == [0, 128]
-    assert [len(place) for place in places] == [32, 64, 32]
+    assert [len(place) for place in places] == [16, 32, 16]
     assert places[2].untyped_storage().data_ptr() != reserve.data_ptr()
 
 

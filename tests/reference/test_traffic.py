@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -67,7 +68,8 @@ def test_three_passes_counted_on_a_row() -> None:
 
 
 @pytest.mark.parametrize(
-    "form", [traffic.naive, traffic.three_passes, traffic.two_passes, traffic.split, traffic.cooperative]
+    "form",
+    [traffic.naive, traffic.three_passes, traffic.two_passes, traffic.split, partial(traffic.cooperative, splits=2)],
 )
 def test_nothing_moves_less_than_the_fused_form(form: object) -> None:
     assert callable(form)
