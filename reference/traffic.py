@@ -85,7 +85,7 @@ def split(rows: int, columns: int, splits: int = 1) -> Traffic:
     return Traffic(2 * rows * columns, rows * columns, scratch_read=pairs * splits, scratch_written=pairs)
 
 
-def cooperative(rows: int, columns: int, splits: int = 1) -> Traffic:
+def ring(rows: int, columns: int, splits: int = 1) -> Traffic:
     """Fused, each row kept by S programs that leave (m, l) for one another: MN + 2MS² read, MN + 2MS written.
 
     One program that keeps the whole row leaves nothing.

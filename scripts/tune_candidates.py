@@ -10,6 +10,7 @@ from bench_points import Point
 from triton import next_power_of_2
 
 from reference.softmax import RUNGS
+from reference.softmax.ring import MOST_SLOTS
 from reference.softmax.tuning import Choice, ring_bytes
 
 WARPS = (1, 2, 4, 8, 16, 32)
@@ -21,7 +22,7 @@ SHARED_BYTES = 200 << 10
 def candidates(point: Point) -> list[Choice]:
     """Every choice once."""
     found: list[Choice] = []
-    for makers in (_one_program, _tiles, _ring, _shared, _twice):
+    for makers in (_one_program, _tiles, _ring, _twice):
         for choice in makers(point):
             longest = RUNGS[choice.rung].longest_row
             if choice not in found and (longest is None or point.columns <= longest):
@@ -64,30 +65,6 @@ def _tiles(point: Point) -> Iterator[Choice]:
             yield Choice("aligned" if ragged else "several_rows", options)
 
 
-def _shared(point: Point) -> Iterator[Choice]:
-    """Rows that programs share. A multiprocessor's 64K registers go to ``each`` programs."""
-    columns = point.columns
-    if columns < 16384:
-        return
-    blocks = (512, 1024, 2048, 4096, 8192, 16384) if point.replayed else (16384, 8192, 4096, 32768)
-    for block, per_thread, each, ahead in product(blocks, (32, 16, 8), (1, 2, 3, 4, 8), (0, 128)):
-        warps = block // (32 * per_thread)
-        programs, needed = MULTIPROCESSORS * each, -(-columns // block)
-        if not 1 <= warps <= 32 or needed > programs or 65536 // (32 * warps * each) < per_thread + 24:
-            continue
-        turns = point.rows * needed / programs
-        worth_it = turns >= 0.5 and (turns <= 4 or block >= 8192) and not (turns <= 1 and ahead)
-        if worth_it if point.replayed else warps * each >= 24 and per_thread > 8:
-            options = {"block": block, "warps": warps, "programs": each, "ahead": ahead}
-            yield Choice("cooperative", options)
-    if point.itemsize == 2 and not point.replayed:
-        for block, per_thread, each, ahead in product((32768, 16384, 8192), (64, 32), (1, 2, 3, 4), (0, 128)):
-            warps = block // (32 * per_thread)
-            if 16 <= warps * each <= 32 and -(-columns // block) <= MULTIPROCESSORS * each:
-                options = {"block": block, "warps": warps, "programs": each, "ahead": ahead, "short": 1}
-                yield Choice("cooperative", options)
-
-
 def _twice(point: Point) -> Iterator[Choice]:
     if point.columns < 16384:
         return
@@ -110,16 +87,18 @@ def _ring(point: Point) -> Iterator[Choice]:
     row_bytes = point.columns * point.itemsize
     if row_bytes < 8 << 10:
         return
-    for programs, warps, depth in product((1, 2, 3, 4), (4, 8, 16), (1, 2, 4)):
+    for programs, warps, depth in product((1, 2, 3, 4), (4, 8, 16), (1, 2, 4, 8)):
         chunk = 512 * warps * depth
-        slots = ring_bytes(torch.device("meta"), programs) // chunk
+        slots = min(ring_bytes(torch.device("meta"), programs) // chunk, MOST_SLOTS)
         options = {"programs": programs, "warps": warps, "depth": depth}
-        if not 16 <= warps * programs <= 32 or not 6 <= slots <= 56:
+        if not 16 <= warps * programs <= 32 or slots < 3:
             continue
         if row_bytes <= slots * 7 // 8 * chunk and not point.replayed:
             yield Choice("ring", options | {"slice_bytes": row_bytes})
         resident = MULTIPROCESSORS * programs
         most = -(-point.rows * row_bytes // (resident * chunk)) if point.replayed else slots
-        for chunks in sorted({min(most, slots // 2), min(most, slots * 2 // 5), min(most, slots * 2 // 7)}):
-            if chunks * chunk < row_bytes <= chunks * chunk * resident:
-                yield Choice("ring", options | {"slice_bytes": chunks * chunk})
+        for chunks in sorted({min(most, slots // 2), min(most, slots * 2 // 5), min(most, slots * 2 // 7), 2, 1}):
+            for later in (1, 2):
+                fits = (1 + later) * chunks < slots <= 16 * chunks
+                if fits and chunks * chunk < row_bytes <= chunks * chunk * resident:
+                    yield Choice("ring", options | {"slice_bytes": chunks * chunk, "later": later})

@@ -26,12 +26,3 @@ def read_again(x, SHORT: tl.constexpr):
     if SHORT:
         x = tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], dtype=x.dtype, is_pure=False, pack=2)
     return x
-
-
-@triton.jit
-def prefetch(first_ptr, elements, BLOCK: tl.constexpr, AHEAD: tl.constexpr):
-    """Ask for so many elements to be brought into the L2 cache, by every AHEADth of them, and wait for none."""
-    at = first_ptr + tl.minimum(tl.arange(0, BLOCK // AHEAD) * AHEAD, elements - 1)
-    tl.inline_asm_elementwise(
-        "prefetch.global.L2 [$1]; mov.b32 $0, 0;", "=r,l", [at.to(tl.int64)], dtype=tl.int32, is_pure=False, pack=1
-    )

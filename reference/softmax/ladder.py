@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from reference import traffic
 from reference.softmax import (
     aligned,
-    cooperative,
     naive,
     one_row,
     online,
@@ -43,6 +42,5 @@ RUNGS = {
     "split": Rung(split.softmax, traffic.split),
     "pieces": Rung(pieces.softmax, traffic.fused, pieces.LONGEST_ROW),
     "aligned": Rung(aligned.softmax, traffic.fused, aligned.LONGEST_ROW),
-    "cooperative": Rung(cooperative.softmax, traffic.cooperative, cooperative.LONGEST_ROW),
-    "ring": Rung(ring.softmax, traffic.fused, ring.LONGEST_ROW),
+    "ring": Rung(ring.softmax, traffic.ring, ring.LONGEST_ROW),
 }

@@ -30,7 +30,7 @@ MOST_GROUPS = 2048
 RESERVED = 1 << 20
 """Words, all 0, that are kept for captured launches: some hundreds of them."""
 
-_of_stream: dict[tuple[torch.device, int, int, int], torch.Tensor] = {}
+_of_stream: dict[tuple[torch.device, int, int], torch.Tensor] = {}
 _reserve: dict[torch.device, torch.Tensor] = {}
 
 
@@ -48,21 +48,19 @@ class Plan:
         return self.groups if self.splits > 1 else 0
 
 
-def plan(rows: int, columns: int, longest: int, resident: int, unit: int = 16, least: int | None = None) -> Plan:
+def plan(rows: int, columns: int, longest: int, resident: int, least: int, unit: int = 16) -> Plan:
     """The plan for ``resident`` programs that take about ``longest`` elements, all alike and a multiple of ``unit``.
 
-    If ``longest`` is such a multiple none takes more. With ``least``, programs that would be left over share the rows
-    as well, down to about so many elements each. Raises ValueError if the programs do not take a whole row.
+    If ``longest`` is such a multiple none takes more. Programs that would be left over share the rows as well, down to
+    about ``least`` elements each. Raises ValueError if the programs do not take a whole row.
     """
     length = _slice_length(columns, triton.cdiv(columns, longest), unit)
     splits = triton.cdiv(columns, length)
     if splits > resident:
         raise ValueError(f"rows of {columns} elements take {splits} programs, but {resident} are resident at once")
     groups = min(rows, resident // splits, MOST_GROUPS)
-    if least is not None:
-        length = _slice_length(columns, max(splits, min(resident // groups, columns // least)), unit)
-        splits = triton.cdiv(columns, length)
-    return Plan(groups, splits, length)
+    length = _slice_length(columns, max(splits, min(resident // groups, columns // least)), unit)
+    return Plan(groups, triton.cdiv(columns, length), length)
 
 
 def _slice_length(columns: int, splits: int, unit: int) -> int:
@@ -71,11 +69,13 @@ def _slice_length(columns: int, splits: int, unit: int) -> int:
 
 
 def group_words(splits: int, itemsize: int, kept: int) -> int:
-    """Words of a group of ``splits`` programs that compute in ``itemsize`` bytes and keep the results of ``kept`` turns.
+    """Words of a group of ``splits`` programs that compute in ``itemsize`` bytes and keep the results of ``kept``
+    turns.
 
     First how many turns there have been, in a line of its own; then for every turn kept the ``words_of`` its programs.
     """
-    return LINE_WORDS * (1 + triton.cdiv(kept * splits * (itemsize // 2), LINE_WORDS))
+    lines: int = 1 + triton.cdiv(kept * splits * (itemsize // 2), LINE_WORDS)
+    return lines * LINE_WORDS
 
 
 def words(device: torch.device, groups: int, each: int) -> torch.Tensor:
@@ -146,16 +146,22 @@ def leave_partial(word_ptr, split, splits, peak, total, turn):
 
 
 @triton.jit
-def merge_partials(word_ptr, turn, splits, which, other, COMPUTE: tl.constexpr):
+def read_words(word_ptr, splits, which, other):
+    """What is there of all programs' results. ``which`` [W, 1] counts a program's words, ``other`` [1, S or more] the
+    programs."""
+    inside = (other < splits) & (which >= 0)
+    return tl.load(word_ptr + which * splits + other, mask=inside, other=0, volatile=True)
+
+
+@triton.jit
+def merge_partials(word, word_ptr, turn, splits, which, other, COMPUTE: tl.constexpr):
     """Wait for all programs' results of the turn: what to subtract in the whole row's exponents, and the row's sum.
 
-    ``which`` [W, 1] counts the words of a program, ``other`` [1, S or more] the programs.
+    ``word`` is what ``read_words`` has found of them already.
     """
     inside = (other < splits) & (which >= 0)
-    at = word_ptr + which * splits + other
-    word = tl.load(at, mask=inside, other=0, volatile=True)
     while _late(word, turn, inside):
-        word = tl.load(at, mask=inside, other=0, volatile=True)
+        word = read_words(word_ptr, splits, which, other)
     half: tl.constexpr = COMPUTE.primitive_bitwidth // 32
     peaks = _number(word, which, 0, COMPUTE)
     totals = _number(word, which, half, COMPUTE)
@@ -174,7 +180,7 @@ def _late(word, turn, inside):
 def _number(word, which, first: tl.constexpr, COMPUTE: tl.constexpr):
     """The numbers whose first word is the ``first`` of each program."""
     low = tl.sum(tl.where(which == first, word & 0xFFFFFFFF, 0), axis=0)
-    if COMPUTE == tl.float32:
+    if tl.float32 == COMPUTE:
         number = low.to(tl.uint32).to(tl.float32, bitcast=True)
     else:
         high = tl.sum(tl.where(which == first + 1, word << 32, 0), axis=0)

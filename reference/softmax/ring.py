@@ -1,13 +1,15 @@
-"""Rung 9: rows in shared memory, the next ones arriving while this one is written: MN elements read, MN written.
+"""Rung 8: rows in shared memory, the next ones arriving while this one is written: MN elements read, MN written.
 
 Registers hold a row while its sum is waited for, and then nothing of the program's moves. Here a program asks for rows
 long before it needs them: a ring of slots in shared memory takes them, a chunk of a row to a slot, and a slot is asked
 to take another chunk as soon as its own has been written. So memory has always something to do, with one program on a
 multiprocessor as well as with four.
 
-A row too long for the ring is shared by S programs, as in rung 8. None of them waits at once: a program leaves the
-maximum and the sum of its slice, goes on to its slice of the next row, and comes back to write the first when the
-others have long left theirs. The ring holds two rows for that, and what is to come.
+A row too long for the ring is shared by S programs. None of them waits at once: a program leaves the maximum and the
+sum of its slice, goes on to its slices of the next rows, and comes back to write the first when the others have long
+left theirs. The ring holds two rows or three for that, and what is to come. All programs have to be resident at once:
+the grid has as many as the GPU holds, in groups of S that take one row after the other, and it is launched as
+cooperative, so that a GPU that cannot hold it refuses instead of hanging.
 
 In Gluon, Triton's lower level, where a kernel says what lies in shared memory and which thread has which element. It
 has no interpreter. N ≤ 2^20, if S programs are resident at once. On the host a program takes a whole row.
@@ -23,7 +25,7 @@ from triton.experimental.gluon.language.nvidia.ampere import async_copy
 
 from reference.softmax import tuning
 from reference.softmax.arguments import COMPUTE_DTYPE, WIDEST_LOAD, EmptyRow, Operands, operands
-from reference.softmax.arithmetic import exp, finite_base, reciprocal
+from reference.softmax.arithmetic import exp, finite_base, reciprocal, scaled_exp
 from reference.softmax.hints import in_units
 from reference.softmax.meeting import (
     count_turns,
@@ -31,6 +33,7 @@ from reference.softmax.meeting import (
     leave_partial,
     merge_partials,
     plan,
+    read_words,
     turns_before,
     words,
     words_of,
@@ -42,12 +45,18 @@ LONGEST_ROW = 1 << 20
 copy_to_shared = getattr(async_copy, "async_load", None) or async_copy.async_copy_global_to_shared
 """Its name up to Triton 3.7 and from 3.8 on."""
 
-TURNS = 4
-"""Turns whose maxima and sums are kept. A program that leaves those of turn t + 4 has waited for turn t + 2, in which
-nobody leaves any before it has read those of turn t."""
 
 MOST_SLOTS = 63
 """Copies under way that a thread can tell apart: the instruction that waits for all but n of them takes no larger n."""
+
+
+def turns_kept(later: int) -> int:
+    """Turns whose maxima and sums are kept.
+
+    A program that leaves those of turn t has waited for turn t - 1 - later: all have left theirs of that one by then,
+    and before that they have read those of turn t - 2 - 2·later.
+    """
+    return 2 + 2 * later
 
 
 @gluon.jit
@@ -67,37 +76,33 @@ def share(row, row_stride, length, split, splits, slice_length, SHIFT: gl.conste
 
 @gluon.jit
 def request(
-    ring,
-    chunk,
+    slot,
+    row,
+    piece,
     lane,
     x_ptr,
     row_stride,
     column_stride,
     length,
     rows,
-    group,
-    groups,
     split,
     splits,
     slice_length,
     UNIT: gl.constexpr,
     SHIFT: gl.constexpr,
     CHUNK: gl.constexpr,
-    CHUNKS: gl.constexpr,
-    SLOTS: gl.constexpr,
     COPIED: gl.constexpr,
 ):
-    """Ask for a chunk, counted over all of the program's rows, to be brought into its slot; past the last for none."""
-    row = row_of(group, groups, chunk // CHUNKS)
+    """Ask for a chunk of one's slice of a row to be brought into a slot; past the last row for none."""
     _, _, own, _ = share(row, row_stride, length, split, splits, slice_length, SHIFT)
-    offset = chunk % CHUNKS * CHUNK + lane
+    offset = piece * CHUNK + lane
     inside = offset < in_units(gl.where(row < rows, own, 0), SHIFT if SHIFT > 1 else UNIT)
     first = gl.cast(split, lane.dtype) * in_units(slice_length, 16)
     at = x_ptr + body_start(row, row_stride, UNIT, SHIFT) + (first + offset) * column_stride
     if COPIED:
-        copy_to_shared(ring.index(chunk % SLOTS), at, mask=inside)  # reads N a row, all programs together: MN in all
+        copy_to_shared(slot, at, mask=inside)  # reads N a row, all programs together: MN in all
     else:
-        ring.index(chunk % SLOTS).store(gl.load(at, mask=inside))
+        slot.store(gl.load(at, mask=inside))
     async_copy.commit_group()
 
 
@@ -136,10 +141,11 @@ def softmax_ring(
     SLOTS: gl.constexpr,
     COPIED: gl.constexpr,
     SPLITS: gl.constexpr,
+    LATER: gl.constexpr,
     KEPT: gl.constexpr,
 ):
     CHUNK: gl.constexpr = DEPTH * 32 * WARPS * VECTOR
-    LATER: gl.constexpr = 1 if SPLITS > 1 else 0  # turns between the reading of a row and its writing
+    NARROW: gl.constexpr = x_ptr.dtype.element_ty.primitive_bitwidth == 16
     OWNED: gl.constexpr = gl.BlockedLayout([1, 1, VECTOR], [1, 32, 1], [1, WARPS, 1], [2, 1, 0])
     BY_THREAD: gl.constexpr = gl.SliceLayout(0, gl.SliceLayout(2, OWNED))
     ONE_BY_ONE: gl.constexpr = gl.BlockedLayout([1], [32], [WARPS], [0])
@@ -148,7 +154,7 @@ def softmax_ring(
     split, group = gl.program_id(0) % splits, gl.program_id(0) // splits
     groups = gl.num_programs(0) // splits
     words_ptr += group * words_each
-    before = turns_before(words_ptr) if SPLITS > 1 else 0
+    before = turns_before(words_ptr) if LATER else 0
     deep = gl.arange(0, DEPTH, gl.SliceLayout(1, gl.SliceLayout(2, OWNED)))[:, None, None]
     thread = gl.arange(0, 32 * WARPS, BY_THREAD)[None, :, None]
     element = gl.arange(0, VECTOR, gl.SliceLayout(0, gl.SliceLayout(1, OWNED)))[None, None, :]
@@ -163,59 +169,75 @@ def softmax_ring(
     )
     for chunk in range(SLOTS):
         request(
-            *(ring, chunk, lane, x_ptr, x_row_stride, x_column_stride, length, rows, group, groups),
-            *(split, splits, slice_length, UNIT, SHIFT, CHUNK, CHUNKS, SLOTS, COPIED),
+            *(ring.index(chunk), row_of(group, groups, chunk // CHUNKS), chunk % CHUNKS, lane, x_ptr, x_row_stride),
+            *(x_column_stride, length, rows, split, splits, slice_length, UNIT, SHIFT, CHUNK, COPIED),
         )
     turns = gl.cast((rows - group + groups - 1) // groups, gl.int32)
     base, total = gl.cast(0.0, COMPUTE), gl.cast(0.0, COMPUTE)
     edge = gl.full([2 * SHIFT], -float("inf"), COMPUTE, ONE_BY_ONE)
     for turn in range(turns + LATER):
-        edge_before = edge
+        now = turn - LATER  # the turn whose row is written
+        if LATER:
+            # Most have left theirs long ago, and what they left arrives while this one reads.
+            word_ptr = words_of(words_ptr, gl.maximum(now, 0), splits, COMPUTE, KEPT)
+            word = read_words(word_ptr, splits, which, other)
         if turn < turns:
             row = row_of(group, groups, turn)
             head, body, own, edges = share(row, x_row_stride, length, split, splits, slice_length, SHIFT)
-            beside = around(edge_lane, head, body, SHIFT).to(INDEX)
-            x_body = x_ptr + body_start(row, x_row_stride, UNIT, SHIFT)
-            edge = gl.load(x_body + beside, mask=edge_lane < edges, other=-float("inf")).to(COMPUTE)
+            if SHIFT > 1:
+                beside = around(edge_lane, head, body, SHIFT).to(INDEX)
+                x_body = x_ptr + body_start(row, x_row_stride, UNIT, SHIFT)
+                edge = gl.load(x_body + beside, mask=edge_lane < edges, other=-float("inf")).to(COMPUTE)
             peaks = gl.full([32 * WARPS], -float("inf"), COMPUTE, BY_THREAD)
             totals = gl.full([32 * WARPS], 0.0, COMPUTE, BY_THREAD)
             for piece in gl.static_range(CHUNKS):
                 async_copy.wait_group(SLOTS - 1 - piece - LATER * CHUNKS)
                 x = ring.index((turn * CHUNKS + piece) % SLOTS).load(OWNED).to(COMPUTE)
-                x = gl.where(piece * CHUNK + lane < own, x, -float("inf"))
+                if (piece + 1) * CHUNK > own:
+                    x = gl.where(piece * CHUNK + lane < own, x, -float("inf"))
                 peaks, totals = absorb_by_thread(peaks, totals, x)
-            peak = gl.maximum(gl.max(peaks, axis=0), gl.max(edge, axis=0))
+            peak = gl.max(peaks, axis=0)
+            if SHIFT > 1:
+                peak = gl.maximum(peak, gl.max(edge, axis=0))
             base = finite_base(peak)
-            total = gl.sum(totals * exp(peaks - base), axis=0) + gl.sum(exp(edge - base), axis=0)
-            if SPLITS > 1:
-                word_ptr = words_of(words_ptr, turn, splits, COMPUTE, KEPT)
-                leave_partial(word_ptr, split, splits, peak, total, before + turn + 1)
+            total = gl.sum(totals * exp(peaks - base), axis=0)
+            if SHIFT > 1:
+                total += gl.sum(exp(edge - base), axis=0)
+            if LATER:
+                own_ptr = words_of(words_ptr, turn, splits, COMPUTE, KEPT)
+                leave_partial(own_ptr, split, splits, peak, total, before + turn + 1)
         if turn >= LATER:
-            now = turn - LATER
             row = row_of(group, groups, now)
             head, body, own, edges = share(row, x_row_stride, length, split, splits, slice_length, SHIFT)
-            beside = around(edge_lane, head, body, SHIFT).to(INDEX)
             out_body = out_ptr + body_start(row, out_row_stride, UNIT, SHIFT)
-            if SPLITS > 1:
-                word_ptr = words_of(words_ptr, now, splits, COMPUTE, KEPT)
+            if LATER:
                 # reads 2S: 2MS² in all
-                base, total = merge_partials(word_ptr, before + now + 1, splits, which, other, COMPUTE)
+                base, total = merge_partials(word, word_ptr, before + now + 1, splits, which, other, COMPUTE)
+            if SHIFT > 1:
+                beside = around(edge_lane, head, body, SHIFT).to(INDEX)
+                if LATER:
+                    x_body = x_ptr + body_start(row, x_row_stride, UNIT, SHIFT)
+                    edge = gl.load(x_body + beside, mask=edge_lane < edges, other=-float("inf")).to(COMPUTE)
             scale = reciprocal(total, ZERO_EMPTY)
+            power = gl.log2(scale)
             for piece in gl.static_range(CHUNKS):
-                chunk = now * CHUNKS + piece
-                x = ring.index(chunk % SLOTS).load(OWNED).to(COMPUTE)
-                y = (exp(x - base) * scale).to(out_ptr.dtype.element_ty)
+                slot = ring.index((now * CHUNKS + piece) % SLOTS)
+                x = slot.load(OWNED).to(COMPUTE)
+                y = scaled_exp(x - base, power) if NARROW else exp(x - base) * scale
                 offset = piece * CHUNK + lane
                 to = out_body + (first + offset) * out_column_stride
-                gl.store(to, y, mask=offset < in_units(own, SHIFT if SHIFT > 1 else UNIT))  # writes N a row: MN in all
+                inside = offset < in_units(own, SHIFT if SHIFT > 1 else UNIT)
+                gl.store(to, y.to(out_ptr.dtype.element_ty), mask=inside)  # writes N a row: MN in all
                 request(
-                    *(ring, chunk + SLOTS, lane, x_ptr, x_row_stride, x_column_stride, length, rows, group, groups),
-                    *(split, splits, slice_length, UNIT, SHIFT, CHUNK, CHUNKS, SLOTS, COPIED),
+                    *(slot, row_of(group, groups, now + (piece + SLOTS) // CHUNKS), (piece + SLOTS) % CHUNKS, lane),
+                    *(x_ptr, x_row_stride, x_column_stride, length, rows, split, splits, slice_length),
+                    *(UNIT, SHIFT, CHUNK, COPIED),
                 )
-            y = (exp((edge_before if LATER else edge) - base) * scale).to(out_ptr.dtype.element_ty)
-            gl.store(out_body + beside, y, mask=edge_lane < edges)
+            if SHIFT > 1:
+                y = (exp(edge - base) * scale).to(out_ptr.dtype.element_ty)
+                gl.store(out_body + beside, y, mask=edge_lane < edges)
     async_copy.wait_group(0)
-    if SPLITS > 1:
+    if LATER:
         count_turns(words_ptr, split, before + turns)
 
 
@@ -228,12 +250,14 @@ def softmax(
     depth: int = 2,
     warps: int = 8,
     programs: int = 2,
+    later: int = 1,
 ) -> None:
     """Softmax of each row of ``x`` (M×N) into ``out`` (M×N). Raises ValueError for longer rows.
 
-    A program has at most ``slice_bytes`` of a row; if they are not given, a whole row if three quarters of its ring
-    hold it, else two fifths of what the ring holds, and less where programs would be left over. A chunk is ``depth``
-    times 16 bytes a thread. The ring is as large as so many ``programs`` on every multiprocessor allow.
+    A program has at most ``slice_bytes`` of a row, and less where programs would be left over; if they are not given, a
+    whole row if three quarters of its ring hold it, else two fifths of what the ring holds. A chunk is ``depth`` times
+    16 bytes a thread. The ring is as large as so many ``programs`` on every multiprocessor allow. A row that is shared
+    is written ``later`` turns after it has been read, 1 or more.
     """
     given = operands(x, out, empty_row, LONGEST_ROW)
     if given.empty:
@@ -241,21 +265,21 @@ def softmax(
     vector = WIDEST_LOAD // x.itemsize
     cut = shift(given, x, out)
     body = given.columns // cut * cut  # the longest that a row can have
-    chunk = depth * 32 * warps * vector
-    slots = min(tuning.ring_bytes(x.device, programs) // (chunk * x.itemsize), MOST_SLOTS)
-    least = None
+    chunk = tuning.chunk_bytes(depth, warps) // x.itemsize
+    slots = min(tuning.ring_bytes(x.device, programs) // tuning.chunk_bytes(depth, warps), MOST_SLOTS)
+    least = chunk
     if slice_bytes is not None:
         longest = slice_bytes // x.itemsize
     elif x.device.type == "cpu":
-        longest, slots = body, max(slots, triton.cdiv(body, chunk) + 1)
+        longest, least, slots = body, body, max(slots, triton.cdiv(body, chunk) + 1)
     else:
-        whole = body <= max(1, slots * 3 // 4) * chunk
-        longest, least = body if whole else max(1, slots * 2 // 5) * chunk, chunk
-    shared = plan(given.rows, body, longest, tuning.multiprocessors(x.device) * programs, least=least)
+        longest = body if body <= max(1, slots * 3 // 4) * chunk else max(1, slots * 2 // 5) * chunk
+    shared = plan(given.rows, body, longest, tuning.multiprocessors(x.device) * programs, least)
     chunks = triton.cdiv(shared.length, chunk)
-    if slots < (chunks if shared.splits == 1 else 2 * chunks):
+    later = later if shared.splits > 1 else 0
+    if slots < (1 + later) * chunks:
         raise ValueError(f"a ring of {slots} chunks is too small for slices of {chunks}")
-    each = group_words(shared.splits, COMPUTE_DTYPE[x.dtype].itemsize, TURNS)
+    each = group_words(shared.splits, COMPUTE_DTYPE[x.dtype].itemsize, turns_kept(later))
     softmax_ring[(shared.groups * shared.splits,)](
         *given.positional,
         given.rows,
@@ -272,7 +296,8 @@ def softmax(
         SLOTS=slots,
         COPIED=_can_be_copied(given, x, cut),
         SPLITS=triton.next_power_of_2(shared.splits),
-        KEPT=TURNS,
+        LATER=later,
+        KEPT=turns_kept(later),
         num_warps=warps,
         maxnreg=tuning.registers(warps * programs),
         launch_cooperative_grid=shared.splits > 1,

@@ -17,12 +17,6 @@ TILE = 4096
 LOOP_BLOCK = 8192
 """Elements a step on rows that do not fit."""
 
-LARGEST_SLICE_BYTES = 65536
-"""Most that a program keeps of a row that several share, in bytes of what is computed: two fit a multiprocessor."""
-
-SMALLEST_SLICE = 512
-"""Least that it keeps, in elements, however few rows there are."""
-
 LARGEST_AHEAD_BYTES = 1 << 17
 """Most that a persistent program loads ahead: it has to fit the shared memory of a multiprocessor."""
 
@@ -54,53 +48,76 @@ TABLES: dict[int, Table] = {
     2: (
         (256, Choice("several_rows", {"rows_per_program": 4, "warps": 1})),
         (512, Choice("several_rows", {"rows_per_program": 2, "warps": 2})),
-        (1024, Choice("pieces", {"warps": 1})),
+        (1088, Choice("pieces", {"warps": 1})),
         (2048, Choice("pieces", {"warps": 4})),
-        (4096, Choice("pieces", {"warps": 8})),
+        (4096, Choice("one_row", {"warps": 8})),
         (8192, Choice("pieces", {"warps": 16})),
         (16384, Choice("pieces", {"warps": 8})),
-        (32768, Choice("pieces", {"warps": 16})),
+        (32768, Choice("pieces", {"warps": 16, "short": 1, "programs": 2})),
+        (65536, Choice("pieces", {"warps": 32, "short": 1, "programs": 1})),
+        (81920, Choice("ring", {"programs": 1, "warps": 16, "slice_bytes": 163840})),
     ),
     4: (
         (256, Choice("several_rows", {"rows_per_program": 2, "warps": 2})),
         (512, Choice("pieces", {"warps": 2})),
         (1024, Choice("one_row", {"warps": 4})),
         (2048, Choice("pieces", {"warps": 1})),
+        (4096, Choice("pieces", {"warps": 16})),
+        (8192, Choice("one_row", {"warps": 32})),
         (8448, Choice("pieces", {"warps": 16})),
-        (16384, Choice("one_row", {"warps": 32})),
-        (32768, Choice("pieces", {"warps": 32})),
+        (16384, Choice("pieces", {"warps": 32})),
+        (32768, Choice("one_row", {"warps": 32})),
+        (51200, Choice("pieces", {"warps": 32, "stream": 1})),
     ),
     8: (
         (1024, Choice("several_rows")),
         (16384, Choice("one_row")),
     ),
 }
-"""By bytes of an element, for rows that one program holds. Longer ones are shared."""
+"""By bytes of an element, for rows that one program holds."""
+
+FEW = Choice("ring", {"programs": 2, "warps": 8, "depth": 4, "slice_bytes": 16384})
+"""For rows that programs share and of which nothing is left over once every program has had one slice."""
+
+MANY = Choice("ring", {"programs": 4, "warps": 4, "depth": 2, "slice_bytes": 12288, "later": 2})
+"""For rows that programs share in several turns."""
+
+LONGEST_SHARED = 1 << 20
+"""The longest row that programs share and keep."""
 
 
 def choice(device: torch.device, rows: int, columns: int, itemsize: int) -> Choice:
     """What takes a matrix of M×N elements of ``itemsize`` bytes."""
+    row_bytes = columns * itemsize
     for longest, chosen in TABLES[itemsize]:
-        if columns <= longest:
+        if columns <= longest and (chosen.rung != "ring" or holds(device, row_bytes, chosen)):
             return chosen
-    if device.type != "cpu" and columns <= LONGEST_SHARED:
-        block = slice_block(device, rows, columns, max(itemsize, 4))
-        if columns <= block * multiprocessors(device) * programs(warps(block)):  # a small GPU may not hold the row
-            return Choice("cooperative")
+    if columns <= LONGEST_SHARED:
+        at_once = rows * row_bytes <= FEW.options["slice_bytes"] * FEW.options["programs"] * multiprocessors(device)
+        chosen = FEW if at_once else MANY
+        if holds(device, row_bytes, chosen):
+            return chosen
     return Choice("split" if rows < multiprocessors(device) else "online")
 
 
-LONGEST_SHARED = 1 << 20
-"""The longest row that programs share and keep: 64 of the largest slices of float32, 128 of float64."""
+def holds(device: torch.device, row_bytes: int, chosen: Choice) -> bool:
+    """Whether the GPU has asynchronous copies, the shared memory of such rings, and at once all programs of a row."""
+    options = {"depth": 2, "later": 1} | dict(chosen.options)
+    slots = ring_bytes(device, options["programs"]) // chunk_bytes(options["depth"], options["warps"])
+    chunks = -(-min(row_bytes, options["slice_bytes"]) // chunk_bytes(options["depth"], options["warps"]))
+    kept = chunks if row_bytes <= options["slice_bytes"] else (1 + options["later"]) * chunks
+    programs = multiprocessors(device) * options["programs"]
+    return has_copies(device) and kept <= slots and row_bytes <= options["slice_bytes"] * programs
 
 
-def slice_block(device: torch.device, rows: int, columns: int, itemsize: int) -> int:
-    """Elements, computed in ``itemsize`` bytes, that a program keeps of a row that several share.
+def has_copies(device: torch.device) -> bool:
+    """Whether memory can be copied into shared memory meanwhile: on GPUs from sm_80 on."""
+    return device.type == "meta" or (device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0))
 
-    As many as it can, but with few rows so many fewer that every multiprocessor gets some.
-    """
-    wanted = -(-rows * columns // multiprocessors(device))
-    return max(SMALLEST_SLICE, min(LARGEST_SLICE_BYTES // itemsize, 1 << (wanted - 1).bit_length()))
+
+def chunk_bytes(depth: int, warps: int) -> int:
+    """Bytes of a chunk of a ring: ``depth`` times 16 bytes a thread."""
+    return depth * 512 * warps
 
 
 def ring_bytes(device: torch.device, programs: int) -> int:
@@ -111,11 +128,6 @@ def ring_bytes(device: torch.device, programs: int) -> int:
 def warps(block: int) -> int:
     """Warps of a program that holds ``block`` elements."""
     return 4 if block <= 2048 else 8 if block <= 8192 else 16 if block <= 32768 else 32
-
-
-def programs(warps: int) -> int:
-    """Programs of so many warps for which a multiprocessor has 64 registers a thread."""
-    return max(1, THREADS // 2 // (32 * warps))
 
 
 def registers(warps: int) -> int:

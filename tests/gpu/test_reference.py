@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.softmax import RUNGS, oracle, softmax
+from reference.softmax import RUNGS, oracle, softmax, tuning
 from tests.reference.softmax_checks import far_columns, far_rows, in_place
 from tests.reference.softmax_matrix import DTYPES, VARIANTS, Case, cases, difference
 
@@ -46,7 +47,6 @@ def test_beyond_the_matrix(check: Callable[[str, str], str | None], variant: str
         ("split", 100_000),
         ("pieces", 32776),
         ("aligned", 1001),
-        ("cooperative", 50_001),
         ("ring", 50_001),
     ],
 )
@@ -86,63 +86,56 @@ def test_the_result_is_the_same_every_time(name: str) -> None:
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize(("rows", "columns"), [(1, 131_072), (8, 500_000), (64, 50_257), (300, 40_000), (3, 2**20)])
 @pytest.mark.parametrize(
-    ("rung", "options"),
-    [
-        *[("cooperative", {"ahead": 0}), ("cooperative", {})],
-        *[("ring", {}), ("ring", {"programs": 1}), ("ring", {"programs": 4, "slice_bytes": 20_000})],
-    ],
+    "options",
+    [{}, {"programs": 1}, {"programs": 4, "slice_bytes": 20_000}, tuning.FEW.options, tuning.MANY.options],
+    ids=["default", "alone", "in_four", "few", "many"],
 )
-def test_programs_share_rows(rung: str, options: dict[str, int], rows: int, columns: int, dtype: torch.dtype) -> None:
+def test_programs_share_rows(options: Mapping[str, int], rows: int, columns: int, dtype: torch.dtype) -> None:
     x = torch.randn(rows, columns, device=DEVICE).to(dtype)
     x[0, : columns // 2] = -torch.inf
     x[-1, columns // 3] = 20
     out = torch.full_like(x, torch.nan)
-    RUNGS[rung].softmax(x, out, **options)
+    RUNGS["ring"].softmax(x, out, **options)
     assert difference(out, x) is None
 
 
-@pytest.mark.parametrize(
-    ("rung", "options"),
-    [
-        *[("cooperative", {"block": block}) for block in (256, 1024, 4096)],
-        *[("ring", {"slice_bytes": share, "warps": 1, "depth": 1, "programs": 8}) for share in (1000, 4000, 16_000)],
-    ],
-)
-def test_rows_that_take_turns_give_the_same_every_time(rung: str, options: dict[str, int]) -> None:
+@pytest.mark.parametrize(("share", "later"), [(1000, 1), (4000, 1), (16_000, 1), (4000, 2), (1000, 3)])
+def test_rows_that_take_turns_give_the_same_every_time(share: int, later: int) -> None:
     x = torch.randn(3000, 5001, device=DEVICE)
     first, again = torch.empty_like(x), torch.empty_like(x)
-    RUNGS[rung].softmax(x, first, **options)
+    share_rows = partial(RUNGS["ring"].softmax, slice_bytes=share, warps=1, depth=1, programs=8, later=later)
+    share_rows(x, first)
     assert difference(first, x) is None
     for _ in range(20):
-        RUNGS[rung].softmax(x, again, **options)
+        share_rows(x, again)
         assert torch.equal(first, again)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("columns", [16384, 20_001])
-@pytest.mark.parametrize(("rung", "programs"), [("pieces", 2), ("cooperative", 4)])
-def test_rows_of_16_bits_wait_as_they_are(rung: str, programs: int, columns: int, dtype: torch.dtype) -> None:
+def test_rows_of_16_bits_wait_as_they_are(columns: int, dtype: torch.dtype) -> None:
     x = torch.randn(300, columns, device=DEVICE, dtype=dtype)
     out = torch.full_like(x, torch.nan)
-    RUNGS[rung].softmax(x, out, warps=8, programs=programs, short=True)
+    RUNGS["pieces"].softmax(x, out, warps=8, programs=2, short=True)
     assert difference(out, x) is None
 
 
 def test_what_is_not_resident_at_once_is_refused() -> None:
     x = torch.empty(1, 2**20, device=DEVICE)
     with pytest.raises(ValueError, match="are resident at once"):
-        RUNGS["cooperative"].softmax(x, torch.empty_like(x), block=256)
+        RUNGS["ring"].softmax(x, torch.empty_like(x), slice_bytes=1024)
 
 
 def test_graphs_that_share_rows_run_side_by_side() -> None:
     pairs = [(torch.randn(2, 100_000, device=DEVICE), torch.empty(2, 100_000, device=DEVICE)) for _ in range(2)]
+    share_rows = partial(RUNGS["ring"].softmax, programs=2, slice_bytes=8192)
     graphs = []
     for x, out in pairs:
-        RUNGS["cooperative"].softmax(x, out, block=4096)
+        share_rows(x, out)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             for _ in range(30):
-                RUNGS["cooperative"].softmax(x, out, block=4096)
+                share_rows(x, out)
         graphs.append(graph)
     streams = [torch.cuda.Stream() for _ in pairs]  # type: ignore[no-untyped-call]
     for _, out in pairs:

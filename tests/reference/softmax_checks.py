@@ -13,7 +13,7 @@ import triton.language as tl
 from reference import traffic
 from reference.softmax import RUNGS, meeting, ring
 from reference.softmax.arithmetic import finite_base
-from reference.softmax.meeting import count_turns, leave_partial, merge_partials, turns_before, words_of
+from reference.softmax.meeting import count_turns, leave_partial, merge_partials, read_words, turns_before, words_of
 from reference.softmax.split import pieces
 from reference.traffic import Traffic
 from tests.reference import counting
@@ -66,16 +66,17 @@ def in_place(variant: str, device: str) -> str | None:
 
 @triton.jit
 def _merge_of_slices(
-    x_ptr, words_ptr, result_ptr, splits, COMPUTE: tl.constexpr, BLOCK: tl.constexpr, SPLITS: tl.constexpr
+    x_ptr, words_ptr, result_ptr, splits, compute: tl.constexpr, block: tl.constexpr, padded: tl.constexpr
 ):
     turn = turns_before(words_ptr) + 1
-    word_ptr = words_of(words_ptr, turn, splits, COMPUTE, 2)
+    word_ptr = words_of(words_ptr, turn, splits, compute, 2)
     for split in range(splits):
-        x = tl.load(x_ptr + split * BLOCK + tl.arange(0, BLOCK))
+        x = tl.load(x_ptr + split * block + tl.arange(0, block))
         peak = tl.max(x, axis=0)
         leave_partial(word_ptr, split, splits, peak, tl.sum(tl.exp(x - finite_base(peak)), axis=0), turn)
-    which, other = tl.arange(0, COMPUTE.primitive_bitwidth // 16)[:, None], tl.arange(0, SPLITS)[None, :]
-    base, total = merge_partials(word_ptr, turn, splits, which, other, COMPUTE)
+    which, other = tl.arange(0, compute.primitive_bitwidth // 16)[:, None], tl.arange(0, padded)[None, :]
+    word = read_words(words_of(words_ptr, 0, splits, compute, 2), splits, which, other)  # none is there
+    base, total = merge_partials(word, word_ptr, turn, splits, which, other, compute)
     tl.store(result_ptr, base)
     tl.store(result_ptr + 1, total)
     count_turns(words_ptr, 0, turn)
@@ -91,7 +92,7 @@ def merged_partials(dtype: torch.dtype, device: str) -> str | None:
     for row in (x, masked, torch.full_like(x, -torch.inf), x + 30_000):
         found = torch.empty(2, dtype=dtype, device=device)
         compute = tl.float32 if dtype is torch.float32 else tl.float64
-        _merge_of_slices[(1,)](row, words, found, splits, COMPUTE=compute, BLOCK=block, SPLITS=8)
+        _merge_of_slices[(1,)](row, words, found, splits, compute=compute, block=block, padded=8)
         base = row.max().nan_to_num(neginf=0.0)
         expected = torch.stack([base, (row.double() - base).exp().sum().to(dtype)])
         if not torch.allclose(found, expected, rtol=4 * torch.finfo(dtype).eps, atol=0):
@@ -153,6 +154,7 @@ CHECKS: dict[str, Callable[[], str | None]] = {
     "small_ring": partial(small_ring, 1001, seed=0, programs=2),
     "small_ring-shared_by_2": partial(small_ring, 1000, seed=1, programs=6, slice_bytes=2000),
     "small_ring-shared_by_3": partial(small_ring, 1001, seed=2, programs=6, slice_bytes=1500),
+    "small_ring-written_later": partial(small_ring, 1001, seed=3, programs=8, slice_bytes=1024, later=3),
     **{f"traffic-{rung}": partial(traffic_of, rung) for rung in TRAFFIC},
 }
 """Those that the interpreter runs."""

@@ -91,7 +91,6 @@ VARIANTS: dict[str, Callable[..., object]] = {
     "split_in_many": _with_block("split", 5, splits=1000),
     "pieces_of_1_warp": partial(RUNGS["pieces"].softmax, warps=1, stream=True, short=True),
     "aligned_tile_of_8": partial(RUNGS["aligned"].softmax, rows_per_program=8),
-    "cooperative_in_5": _with_block("cooperative", 5, least=256, programs=1),
     "ring_of_1_warp": partial(RUNGS["ring"].softmax, warps=1, depth=1, programs=32),
 }
 """The rungs as they are, and with the choices that make their loops turn on small matrices."""

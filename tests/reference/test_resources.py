@@ -92,7 +92,7 @@ def test_loads_are_as_wide_as_the_length_allows(name: str, columns: int, dtype: 
 @pytest.mark.parametrize(
     ("columns", "dtype"), [(781, torch.bfloat16), (1025, torch.float32), (2047, torch.bfloat16), (2046, torch.bfloat16)]
 )
-@pytest.mark.parametrize("name", ["pieces", "aligned", "cooperative", "ring"])
+@pytest.mark.parametrize("name", ["pieces", "aligned", "ring"])
 def test_the_body_of_a_row_that_begins_anywhere_is_loaded_16_bytes_at_a_time(
     name: str, columns: int, dtype: torch.dtype
 ) -> None:
@@ -120,7 +120,7 @@ def copies_of(x: torch.Tensor) -> set[str]:
     return set(re.findall(r"cp\.async\.c[ag]\.shared\.global \[[^]]+\], \[[^]]+\], (\w+)", ptx))
 
 
-@pytest.mark.parametrize("name", ["several_rows", "pieces", "cooperative", "ring"])
+@pytest.mark.parametrize("name", ["several_rows", "pieces", "ring"])
 def test_an_exponential_takes_one_instruction_and_a_product(name: str) -> None:
     x = torch.empty((100, 2000), dtype=torch.bfloat16, device="meta")
     (launch,) = launches_of(lambda: RUNGS[name].softmax(x, torch.empty_like(x)))

@@ -6,11 +6,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
+from reference.resources.recording import launches_of
 from reference.softmax import RUNGS, meeting, oracle, softmax, tuning
 from reference.softmax.meeting import Plan, plan
 from reference.softmax.pieces import cut
@@ -105,10 +107,32 @@ def test_the_chosen_rung_takes_the_row(rows: int, columns: int, itemsize: int, d
     assert longest is None or columns <= longest
 
 
-def test_a_gpu_that_cannot_hold_a_row_is_not_asked_to_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "multiprocessors", lambda device: 16)
-    chosen = {columns: tuning.choice(torch.device("cuda"), 1, columns, 2).rung for columns in (500_000, 2**20)}
-    assert chosen == {500_000: "cooperative", 2**20: "split"}
+@pytest.mark.parametrize(
+    ("multiprocessors", "shared_kib", "expected"),
+    [
+        (132, 228, ["ring", "ring", "ring"]),
+        (108, 164, ["ring", "ring", "ring"]),
+        (60, 228, ["ring", "ring", "split"]),
+        (46, 100, ["online", "split", "split"]),
+    ],
+    ids=["H200", "A100", "three sevenths of an H200", "RTX 3070"],
+)
+def test_a_gpu_that_cannot_hold_rows_is_not_asked_to_share_them(
+    multiprocessors: int, shared_kib: int, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning, "multiprocessors", lambda device: multiprocessors)
+    monkeypatch.setattr(tuning, "shared_bytes", lambda device: shared_kib << 10)
+    matrices = ((2048, 131_072), (1, 500_000), (1, 2**20))
+    chosen = [tuning.choice(torch.device("meta"), rows, columns, 4) for rows, columns in matrices]
+    assert [choice.rung for choice in chosen] == expected
+    for matrix, choice in zip(matrices, chosen, strict=True):
+        x = torch.empty(matrix, device="meta")
+        assert launches_of(partial(RUNGS[choice.rung].softmax, x, torch.empty_like(x), **choice.options))
+
+
+def test_a_gpu_without_asynchronous_copies_has_no_ring(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "has_copies", lambda device: False)
+    assert tuning.choice(torch.device("meta"), 2048, 131_072, 4).rung == "online"
 
 
 @pytest.mark.parametrize("table", tuning.TABLES.values(), ids=str)
@@ -119,20 +143,19 @@ def test_a_table_rises_and_its_rungs_take_its_rows(table: tuning.Table) -> None:
 
 @pytest.mark.parametrize("rows", [1, 8, 64, 4096])
 @pytest.mark.parametrize("columns", [32769, 50257, 131072, 500_000, 2**20])
-@pytest.mark.parametrize("itemsize", [4, 8])
-def test_an_h200_holds_every_shared_row_as_planned(rows: int, columns: int, itemsize: int) -> None:
-    device = torch.device("meta")
-    block = tuning.slice_block(device, rows, columns, itemsize)
-    shared = plan(rows, columns, block, 132 * tuning.programs(tuning.warps(block)))
+@pytest.mark.parametrize("choice", [tuning.FEW, tuning.MANY], ids=["few", "many"])
+def test_an_h200_holds_every_shared_row_as_planned(rows: int, columns: int, choice: tuning.Choice) -> None:
+    longest = choice.options["slice_bytes"] // 4
+    shared = plan(rows, columns, longest, 132 * choice.options["programs"], least=1024)
     assert shared.groups >= 1
-    assert shared.length <= block
+    assert shared.length <= longest
     assert shared.length % 16 == 0
     assert (shared.splits - 1) * shared.length < columns <= shared.splits * shared.length
 
 
-def test_a_row_of_one_program_needs_no_counter() -> None:
-    assert plan(9, 8000, 8000, resident=7).waiting_groups == 0
-    assert plan(9, 8000, 4000, resident=7).waiting_groups == 3
+def test_a_row_of_one_program_needs_no_words() -> None:
+    assert plan(9, 8000, 8000, resident=7, least=1000).waiting_groups == 0
+    assert plan(9, 8000, 4000, resident=7, least=1000).waiting_groups == 3
 
 
 @pytest.mark.parametrize(
@@ -155,7 +178,7 @@ def test_programs_that_would_be_left_over_share_rows(
 
 def test_programs_that_cannot_all_be_resident_are_not_launched() -> None:
     with pytest.raises(ValueError, match="take 8 programs, but 7 are resident"):
-        plan(1, 8000, 1024, resident=7)
+        plan(1, 8000, 1024, resident=7, least=1000)
 
 
 @pytest.mark.parametrize("columns", [16, 63, 64, 781, 1000, 8320, 12672, 50257, 65536])

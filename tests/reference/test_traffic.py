@@ -22,10 +22,10 @@ from tests.reference import counting
         (traffic.two_passes(2, 3), 12, 6),
         (traffic.fused(2, 3), 6, 6),
         (traffic.split(2, 100, splits=4), 400 + 64, 200 + 16),
-        (traffic.cooperative(2, 100, splits=4), 200 + 64, 200 + 16),
+        (traffic.ring(2, 100, splits=4), 200 + 64, 200 + 16),
         (traffic.fused(0, 5), 0, 0),
     ],
-    ids=["naive", "three_passes", "two_passes", "fused", "split", "cooperative", "empty"],
+    ids=["naive", "three_passes", "two_passes", "fused", "split", "ring", "empty"],
 )
 def test_elements_by_hand(moved: Traffic, read: int, written: int) -> None:
     assert (moved.read, moved.written, moved.elements) == (read, written, read + written)
@@ -69,7 +69,7 @@ def test_three_passes_counted_on_a_row() -> None:
 
 @pytest.mark.parametrize(
     "form",
-    [traffic.naive, traffic.three_passes, traffic.two_passes, traffic.split, partial(traffic.cooperative, splits=2)],
+    [traffic.naive, traffic.three_passes, traffic.two_passes, traffic.split, partial(traffic.ring, splits=2)],
 )
 def test_nothing_moves_less_than_the_fused_form(form: object) -> None:
     assert callable(form)
