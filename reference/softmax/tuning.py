@@ -76,11 +76,26 @@ TABLES: dict[int, Table] = {
 }
 """By bytes of an element, for rows that one program holds."""
 
-FEW = Choice("ring", {"programs": 2, "warps": 8, "depth": 4, "slice_bytes": 16384})
-"""For rows that programs share and of which nothing is left over once every program has had one slice."""
+LONGEST_ALONE = 32768
+"""The longest row of which a multiprocessor has one, however few rows there are."""
+
+SMALL = Choice("split", {"block": 2048, "warps": 4})
+"""For long rows so few that two kernels are faster than programs that wait for one another."""
+
+LARGEST_SMALL_BYTES = 2 << 20
+"""Of a matrix for ``SMALL``."""
+
+FEW = Choice("ring", {"programs": 2, "warps": 8, "depth": 4, "slice_bytes": 32768})
+"""For rows that programs share in few turns, or so long that smaller slices would be shared by too many."""
 
 MANY = Choice("ring", {"programs": 4, "warps": 4, "depth": 2, "slice_bytes": 12288, "later": 2})
-"""For rows that programs share in several turns."""
+"""For rows that programs share in many turns."""
+
+LEAST_MANY_BYTES = 64 << 20
+"""Of a matrix for ``MANY``."""
+
+LONGEST_MANY_BYTES = 1536 << 10
+"""Of its rows: each of their programs reads what all of them leave."""
 
 LONGEST_SHARED = 1 << 20
 """The longest row that programs share and keep."""
@@ -88,16 +103,18 @@ LONGEST_SHARED = 1 << 20
 
 def choice(device: torch.device, rows: int, columns: int, itemsize: int) -> Choice:
     """What takes a matrix of M×N elements of ``itemsize`` bytes."""
-    row_bytes = columns * itemsize
+    row_bytes, enough = columns * itemsize, rows >= multiprocessors(device)
     for longest, chosen in TABLES[itemsize]:
-        if columns <= longest and (chosen.rung != "ring" or holds(device, row_bytes, chosen)):
+        fits = columns <= longest and (chosen.rung != "ring" or holds(device, row_bytes, chosen))
+        if fits and (columns <= LONGEST_ALONE or enough):
             return chosen
-    if columns <= LONGEST_SHARED:
-        at_once = rows * row_bytes <= FEW.options["slice_bytes"] * FEW.options["programs"] * multiprocessors(device)
-        chosen = FEW if at_once else MANY
-        if holds(device, row_bytes, chosen):
-            return chosen
-    return Choice("split" if rows < multiprocessors(device) else "online")
+    if rows * row_bytes <= LARGEST_SMALL_BYTES and not enough:
+        return SMALL
+    many = rows * row_bytes >= LEAST_MANY_BYTES and row_bytes <= LONGEST_MANY_BYTES
+    shared = MANY if many else FEW
+    if columns <= LONGEST_SHARED and holds(device, row_bytes, shared):
+        return shared
+    return Choice("online" if enough else "split")
 
 
 def holds(device: torch.device, row_bytes: int, chosen: Choice) -> bool:

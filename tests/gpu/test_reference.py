@@ -87,8 +87,8 @@ def test_the_result_is_the_same_every_time(name: str) -> None:
 @pytest.mark.parametrize(("rows", "columns"), [(1, 131_072), (8, 500_000), (64, 50_257), (300, 40_000), (3, 2**20)])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"programs": 1}, {"programs": 4, "slice_bytes": 20_000}, tuning.FEW.options, tuning.MANY.options],
-    ids=["default", "alone", "in_four", "few", "many"],
+    [{}, {"programs": 1}, {"programs": 4, "slice_bytes": 20_000}, {"later": 2, "depth": 1}, tuning.FEW.options],
+    ids=["default", "alone", "in_four", "later", "few"],
 )
 def test_programs_share_rows(options: Mapping[str, int], rows: int, columns: int, dtype: torch.dtype) -> None:
     x = torch.randn(rows, columns, device=DEVICE).to(dtype)
@@ -96,6 +96,15 @@ def test_programs_share_rows(options: Mapping[str, int], rows: int, columns: int
     x[-1, columns // 3] = 20
     out = torch.full_like(x, torch.nan)
     RUNGS["ring"].softmax(x, out, **options)
+    assert difference(out, x) is None
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(("rows", "columns"), [(700, 40_000), (150, 131_075)])
+def test_programs_share_many_rows(rows: int, columns: int, dtype: torch.dtype) -> None:
+    x = torch.randn(rows, columns, device=DEVICE).to(dtype)
+    out = torch.full_like(x, torch.nan)
+    RUNGS["ring"].softmax(x, out, **tuning.MANY.options)
     assert difference(out, x) is None
 
 

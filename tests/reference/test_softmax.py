@@ -122,7 +122,7 @@ def test_a_gpu_that_cannot_hold_rows_is_not_asked_to_share_them(
 ) -> None:
     monkeypatch.setattr(tuning, "multiprocessors", lambda device: multiprocessors)
     monkeypatch.setattr(tuning, "shared_bytes", lambda device: shared_kib << 10)
-    matrices = ((2048, 131_072), (1, 500_000), (1, 2**20))
+    matrices = ((2048, 131_072), (4, 500_000), (1, 2**20))
     chosen = [tuning.choice(torch.device("meta"), rows, columns, 4) for rows, columns in matrices]
     assert [choice.rung for choice in chosen] == expected
     for matrix, choice in zip(matrices, chosen, strict=True):
