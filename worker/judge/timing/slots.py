@@ -16,7 +16,6 @@ from worker.judge.placement import Views, bits, poison_bits, view_message
 from worker.judge.timing.calibration import Calibration
 
 _ALIGNMENT = 2 << 20
-_PEAK_LAUNCHES = 6
 _DEVIATIONS = (0.5, 1.0, 3.0)
 _PEAK_SHARE = 1e-3
 """In a long row it lies higher, so that exp(peak) is at least this share of what is a row's sum of exponentials: the
@@ -34,13 +33,20 @@ class Values:
 class Slot:
     """One input tuple and its outputs: views into the arena, and private tensors of the same shapes."""
 
-    def __init__(self, arena: Arena, inputs: tuple[Place, ...], outs: tuple[Place, ...], offset: int) -> None:
+    def __init__(
+        self,
+        arena: Arena,
+        offset: int,
+        inputs: tuple[Place, ...],
+        outs: tuple[Place, ...],
+        private_inputs: list[torch.Tensor],
+        private_outs: list[torch.Tensor],
+    ) -> None:
         self._arena, self.end = arena, offset
         self.message: Views = {"inputs": [], "outs": []}
         self.inputs = [self._view(place, "inputs") for place in inputs]
         self.outs = [self._view(place, "outs") for place in outs]
-        self.private_inputs = [torch.empty(view.shape, dtype=view.dtype, device=view.device) for view in self.inputs]
-        self.private_outs = [torch.empty(view.shape, dtype=view.dtype, device=view.device) for view in self.outs]
+        self.private_inputs, self.private_outs = private_inputs, private_outs
 
     def _view(self, place: Place, kind: str) -> torch.Tensor:
         layout, dtype = place.layout, place.dtype
@@ -65,15 +71,12 @@ class Peaks:
         self._at = torch.empty_like(self._rows)
         self._values = torch.empty(len(self._rows), dtype=first.dtype, device=first.device)
 
-    def draw(self, privates: list[torch.Tensor], values: Values, generator: torch.Generator) -> None:
-        """Choose places and heights, and change the private copies: contiguous, one a slot, in the slots' order."""
+    def draw(self, private: torch.Tensor, values: Values, generator: torch.Generator) -> None:
+        """Choose places and heights, and change the private copies: contiguous, all slots' in one."""
         torch.randint(self._columns, self._at.shape, generator=generator, out=self._at)
         self._values.uniform_(*self._heights, generator=generator).mul_(values.deviation)
         self._values.add_(values.mean + max(0.0, math.log(_PEAK_SHARE * self._columns)))
-        count = len(self._rows) // len(privates)
-        parts = zip(self._at.view(-1, count, 1), self._values.view(-1, count, 1), privates, strict=True)
-        for at, heights, private in parts:
-            private.view(count, -1).scatter_(1, at, heights)
+        private.view(len(self), -1).scatter_(1, self._at.view(-1, 1), self._values.view(-1, 1))
         self._at.mul_(self._stride).add_(self._rows)
 
     def place(self) -> None:
@@ -90,9 +93,18 @@ class Slots:
     def __init__(self, arena: Arena, shape: TimedShape, rows: int, count: int, generator: torch.Generator) -> None:
         inputs, outs = shape.operands(rows)
         self.arena = arena
+        self._private_inputs, self._private_outs = (
+            [_private(place, count, arena.device) for place in places] for places in (inputs, outs)
+        )
         self.slots: list[Slot] = []
-        for _ in range(count):
-            self.slots.append(Slot(arena, inputs, outs, self.slots[-1].end if self.slots else 0))
+        for index in range(count):
+            offset = self.slots[-1].end if self.slots else 0
+            privates = ([every[index] for every in every_of] for every_of in (self._private_inputs, self._private_outs))
+            self.slots.append(Slot(arena, offset, inputs, outs, *privates))
+        first, step = self.slots[0], self.slots[0].end
+        self._inputs, self._outs = (
+            [_in_every_slot(arena, view, count, step) for view in views] for views in (first.inputs, first.outs)
+        )
         self._peaks = [
             Peaks(arena, list(views), shape.peak) for views in zip(*(slot.inputs for slot in self.slots), strict=True)
         ]
@@ -106,32 +118,25 @@ class Slots:
         return Values(drawn.choice(self._means), drawn.choice(_DEVIATIONS))
 
     def fill(self, values: Values) -> None:
-        """Fresh values in every slot, all but the peaks, and fresh poison in its outputs."""
+        """Fresh values in every slot, all but the peaks, and fresh poison in its outputs.
+
+        All slots at once: how long many small operations take depends on the host, and would say nothing.
+        """
         poison = {dtype: poison_bits(dtype, self._generator) for dtype in self._out_dtypes}
-        for slot in self.slots:
-            for view, private in zip(slot.inputs, slot.private_inputs, strict=True):
-                private.normal_(values.mean, values.deviation, generator=self._generator)
-                view.copy_(private)
-            for view in slot.outs:
-                bits(view).fill_(poison[view.dtype])
-        for peaks, privates in zip(self._peaks, self._private_inputs(), strict=True):
-            peaks.draw(list(privates), values, self._generator)
+        for view, private, peaks in zip(self._inputs, self._private_inputs, self._peaks, strict=True):
+            private.normal_(values.mean, values.deviation, generator=self._generator)
+            view.copy_(private)
+            peaks.draw(private, values, self._generator)
+        for view in self._outs:
+            bits(view).fill_(poison[view.dtype])
 
     def fill_s(self, calibration: Calibration) -> float:
         """How long ``fill`` takes on an idle device."""
         seconds = sum(map(len, self._peaks)) * calibration.scatter_s_per_element
-        for slot in self.slots:
-            for private in slot.private_inputs:
-                per_byte = calibration.normal_s_per_byte[private.dtype] + calibration.copy_s_per_byte
-                seconds += private.nbytes * per_byte
-            seconds += sum(private.nbytes for private in slot.private_outs) * calibration.fill_s_per_byte
-        return max(seconds, self._fill_launches * calibration.launch_s)
-
-    @property
-    def _fill_launches(self) -> int:
-        """Operations that ``fill`` puts on the device: where slots are small, they take longer than the bytes do."""
-        in_slots = sum(3 * len(slot.inputs) + len(slot.outs) for slot in self.slots)
-        return in_slots + _PEAK_LAUNCHES * len(self._peaks)
+        for private in self._private_inputs:
+            per_byte = calibration.normal_s_per_byte[private.dtype] + calibration.copy_s_per_byte
+            seconds += private.nbytes * per_byte
+        return seconds + sum(private.nbytes for private in self._private_outs) * calibration.fill_s_per_byte
 
     def place_peaks(self) -> None:
         """The last change before go."""
@@ -168,9 +173,6 @@ class Slots:
                 total += mismatch.count if mismatch else 0
         return total
 
-    def _private_inputs(self) -> list[tuple[torch.Tensor, ...]]:
-        return list(zip(*(slot.private_inputs for slot in self.slots), strict=True))
-
 
 def timed_views(shape: TimedShape, rows: int) -> Views:
     """The views of a first slot, as messages have them."""
@@ -191,6 +193,19 @@ def storage_bytes(shape: TimedShape, rows: int) -> int:
 def aligned(nbytes: int) -> int:
     """``nbytes`` up to the next storage."""
     return -(-nbytes // _ALIGNMENT) * _ALIGNMENT
+
+
+def _private(place: Place, count: int, device: torch.device) -> torch.Tensor:
+    """Memory of the judge's own for an operand of ``count`` slots, contiguous."""
+    return torch.empty((count, *place.layout.shape), dtype=place.dtype, device=device)
+
+
+def _in_every_slot(arena: Arena, view: torch.Tensor, count: int, step: int) -> torch.Tensor:
+    """A view of the first of ``count`` slots that lie ``step`` bytes apart, in all of them: one dimension more."""
+    whole = arena.flat(0, arena.nbytes // view.element_size(), view.dtype)
+    first = (view.data_ptr() - whole.data_ptr()) // view.element_size()
+    strides = (step // view.element_size(), *view.stride())
+    return whole.as_strided((count, *view.shape), strides, whole.storage_offset() + first)
 
 
 def _row_starts(view: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
