@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from datetime import UTC, datetime
 
 from graders.archive import PackageRefused
@@ -15,13 +16,19 @@ from worker.validation.engine import Validation
 
 
 class _Progress:
-    """Prints what is through to standard error; never cancels."""
+    """Prints what is through to standard error, and after how many seconds; never cancels."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
 
     def stage(self, name: str) -> None:
-        print(f"{name}…", file=sys.stderr)
+        self._tell(f"{name}…")
 
     def graded(self, name: str, verdict: str, done: int, total: int) -> None:
-        print(f"{done:3}/{total} {name}: {verdict or 'the judge failed'}", file=sys.stderr)
+        self._tell(f"{done:3}/{total} {name}: {verdict or 'the judge failed'}")
+
+    def _tell(self, what: str) -> None:
+        print(f"{time.monotonic() - self._began:6.1f} s  {what}", file=sys.stderr)
 
     def cancelled(self) -> bool:
         return False

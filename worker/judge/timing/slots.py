@@ -16,6 +16,7 @@ from worker.judge.placement import Views, bits, poison_bits, view_message
 from worker.judge.timing.calibration import Calibration
 
 _ALIGNMENT = 2 << 20
+_PRIVATE_ALIGNMENT = 512
 _DEVIATIONS = (0.5, 1.0, 3.0)
 _PEAK_SHARE = 1e-3
 """In a long row it lies higher, so that exp(peak) is at least this share of what is a row's sum of exponentials: the
@@ -57,6 +58,26 @@ class Slot:
         return layout.view(storage)
 
 
+@dataclass(frozen=True)
+class Private:
+    """Memory of the judge's own for an operand: ``flat`` is all of it, ``slots`` [count, *shape] that of each slot.
+
+    A slot's begins at a multiple of 512 bytes, as if torch had made it alone: kernels load wide from there.
+    """
+
+    flat: torch.Tensor
+    slots: torch.Tensor
+
+    @classmethod
+    def of(cls, place: Place, count: int, device: torch.device) -> Private:
+        shape = torch.Size(place.layout.shape)
+        step = (
+            -(-shape.numel() * place.dtype.itemsize // _PRIVATE_ALIGNMENT) * _PRIVATE_ALIGNMENT // place.dtype.itemsize
+        )
+        flat = torch.empty(count * step, dtype=place.dtype, device=device)
+        return cls(flat, flat.view(count, step)[:, : shape.numel()].view(count, *shape))
+
+
 class Peaks:
     """The one element of each row that the judge changes last, in all slots at once: what was computed before is stale.
 
@@ -72,11 +93,14 @@ class Peaks:
         self._values = torch.empty(len(self._rows), dtype=first.dtype, device=first.device)
 
     def draw(self, private: torch.Tensor, values: Values, generator: torch.Generator) -> None:
-        """Choose places and heights, and change the private copies: contiguous, all slots' in one."""
+        """Choose places and heights, and change the ``private`` copies: all slots', one after the other."""
         torch.randint(self._columns, self._at.shape, generator=generator, out=self._at)
         self._values.uniform_(*self._heights, generator=generator).mul_(values.deviation)
         self._values.add_(values.mean + max(0.0, math.log(_PEAK_SHARE * self._columns)))
-        private.view(len(self), -1).scatter_(1, self._at.view(-1, 1), self._values.view(-1, 1))
+        count = private.shape[0]
+        private.view(count, len(self) // count, -1).scatter_(
+            2, self._at.view(count, -1, 1), self._values.view(count, -1, 1)
+        )
         self._at.mul_(self._stride).add_(self._rows)
 
     def place(self) -> None:
@@ -94,13 +118,16 @@ class Slots:
         inputs, outs = shape.operands(rows)
         self.arena = arena
         self._private_inputs, self._private_outs = (
-            [_private(place, count, arena.device) for place in places] for places in (inputs, outs)
+            [Private.of(place, count, arena.device) for place in places] for places in (inputs, outs)
         )
         self.slots: list[Slot] = []
         for index in range(count):
             offset = self.slots[-1].end if self.slots else 0
-            privates = ([every[index] for every in every_of] for every_of in (self._private_inputs, self._private_outs))
-            self.slots.append(Slot(arena, offset, inputs, outs, *privates))
+            private_inputs, private_outs = (
+                [private.slots[index] for private in privates]
+                for privates in (self._private_inputs, self._private_outs)
+            )
+            self.slots.append(Slot(arena, offset, inputs, outs, private_inputs, private_outs))
         first, step = self.slots[0], self.slots[0].end
         self._inputs, self._outs = (
             [_in_every_slot(arena, view, count, step) for view in views] for views in (first.inputs, first.outs)
@@ -124,9 +151,9 @@ class Slots:
         """
         poison = {dtype: poison_bits(dtype, self._generator) for dtype in self._out_dtypes}
         for view, private, peaks in zip(self._inputs, self._private_inputs, self._peaks, strict=True):
-            private.normal_(values.mean, values.deviation, generator=self._generator)
-            view.copy_(private)
-            peaks.draw(private, values, self._generator)
+            private.flat.normal_(values.mean, values.deviation, generator=self._generator)
+            view.copy_(private.slots)
+            peaks.draw(private.slots, values, self._generator)
         for view in self._outs:
             bits(view).fill_(poison[view.dtype])
 
@@ -134,9 +161,9 @@ class Slots:
         """How long ``fill`` takes on an idle device."""
         seconds = sum(map(len, self._peaks)) * calibration.scatter_s_per_element
         for private in self._private_inputs:
-            per_byte = calibration.normal_s_per_byte[private.dtype] + calibration.copy_s_per_byte
-            seconds += private.nbytes * per_byte
-        return seconds + sum(private.nbytes for private in self._private_outs) * calibration.fill_s_per_byte
+            per_byte = calibration.normal_s_per_byte[private.flat.dtype] + calibration.copy_s_per_byte
+            seconds += private.flat.nbytes * per_byte
+        return seconds + sum(private.flat.nbytes for private in self._private_outs) * calibration.fill_s_per_byte
 
     def place_peaks(self) -> None:
         """The last change before go."""
@@ -193,11 +220,6 @@ def storage_bytes(shape: TimedShape, rows: int) -> int:
 def aligned(nbytes: int) -> int:
     """``nbytes`` up to the next storage."""
     return -(-nbytes // _ALIGNMENT) * _ALIGNMENT
-
-
-def _private(place: Place, count: int, device: torch.device) -> torch.Tensor:
-    """Memory of the judge's own for an operand of ``count`` slots, contiguous."""
-    return torch.empty((count, *place.layout.shape), dtype=place.dtype, device=device)
 
 
 def _in_every_slot(arena: Arena, view: torch.Tensor, count: int, step: int) -> torch.Tensor:

@@ -21,6 +21,7 @@ SHAPES = [
     rowwise("contiguous", 12, 40, torch.float32),
     rowwise("view", 12, 40, torch.float32, row_stride=64),
     rowwise("bfloat16", 6, 256, torch.bfloat16),
+    rowwise("odd", 3, 41, torch.bfloat16),
 ]
 USED = [2, 0]
 
@@ -129,6 +130,7 @@ def test_rows_and_gaps_of_every_slot_are_where_its_message_says(slots: Slots) ->
         storage = slots.arena.flat(told["offset"], told["numel"], slot.inputs[0].dtype)
         view = storage.as_strided(told["shape"], told["strides"], storage.storage_offset() + told["lead"])
         assert torch.equal(view, slot.private_inputs[0])
+        assert slot.private_inputs[0].data_ptr() % 16 == slots.slots[0].private_inputs[0].data_ptr() % 16
         assert int(storage.isnan().sum()) == told["numel"] - view.numel(), "what lies between rows stays poisoned"
         assert bool(slot.outs[0].isnan().all())
 
