@@ -122,7 +122,7 @@ def words_of(words_ptr, turn, splits, COMPUTE: tl.constexpr, KEPT: tl.constexpr)
 
 
 @triton.jit
-def leave(word_ptr, number, turn, splits):
+def _leave(word_ptr, number, turn, splits):
     """Leave a number of one's own for the others; ``word_ptr`` is one's own place among the first of the words."""
     if number.dtype == tl.float32:
         _leave_word(word_ptr, number.to(tl.uint32, bitcast=True).to(tl.int64), turn)
@@ -141,8 +141,8 @@ def _leave_word(word_ptr, bits, turn):
 def leave_partial(word_ptr, split, splits, peak, total, turn):
     """Tell the others the maximum and the sum of one's own slice, in turn ``turn`` > 0."""
     halves: tl.constexpr = peak.dtype.primitive_bitwidth // 32
-    leave(word_ptr + split, peak, turn, splits)
-    leave(word_ptr + split + halves * splits, total, turn, splits)
+    _leave(word_ptr + split, peak, turn, splits)
+    _leave(word_ptr + split + halves * splits, total, turn, splits)
 
 
 @triton.jit
@@ -166,7 +166,7 @@ def merge_partials(word, word_ptr, turn, splits, which, other, COMPUTE: tl.const
     peaks = _number(word, which, 0, COMPUTE)
     totals = _number(word, which, half, COMPUTE)
     there = tl.max(inside.to(tl.int32), axis=0) > 0
-    return merged(tl.where(there, peaks, -float("inf")), totals)
+    return _merged(tl.where(there, peaks, -float("inf")), totals)
 
 
 @triton.jit
@@ -189,7 +189,7 @@ def _number(word, which, first: tl.constexpr, COMPUTE: tl.constexpr):
 
 
 @triton.jit
-def merged(peaks, totals):
+def _merged(peaks, totals):
     """One base and one sum of those of several slices: m = max m_i, l = Σ l_i·exp(m_i - m)."""
     base = finite_base(tl.max(peaks, axis=0))
     return base, tl.sum(totals * tl.exp(peaks - base), axis=0)

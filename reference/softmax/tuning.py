@@ -55,7 +55,7 @@ TABLES: dict[int, Table] = {
         (16384, Choice("pieces", {"warps": 8})),
         (32768, Choice("pieces", {"warps": 16, "short": 1, "programs": 2})),
         (65536, Choice("pieces", {"warps": 32, "short": 1, "programs": 1})),
-        (81920, Choice("ring", {"programs": 1, "warps": 16, "slice_bytes": 163840})),
+        (81920, Choice("ring", {"programs": 1, "warps": 16, "depth": 2, "slice_bytes": 163840, "later": 1})),
     ),
     4: (
         (256, Choice("several_rows", {"rows_per_program": 2, "warps": 2})),
@@ -85,7 +85,7 @@ SMALL = Choice("split", {"block": 2048, "warps": 4})
 LARGEST_SMALL_BYTES = 2 << 20
 """Of a matrix for ``SMALL``."""
 
-FEW = Choice("ring", {"programs": 2, "warps": 8, "depth": 4, "slice_bytes": 32768})
+FEW = Choice("ring", {"programs": 2, "warps": 8, "depth": 4, "slice_bytes": 32768, "later": 1})
 """For rows that programs share in few turns, or so long that smaller slices would be shared by too many."""
 
 MANY = Choice("ring", {"programs": 4, "warps": 4, "depth": 2, "slice_bytes": 12288, "later": 2})
@@ -119,9 +119,10 @@ def choice(device: torch.device, rows: int, columns: int, itemsize: int) -> Choi
 
 def holds(device: torch.device, row_bytes: int, chosen: Choice) -> bool:
     """Whether the GPU has asynchronous copies, the shared memory of such rings, and at once all programs of a row."""
-    options = {"depth": 2, "later": 1} | dict(chosen.options)
-    slots = ring_bytes(device, options["programs"]) // chunk_bytes(options["depth"], options["warps"])
-    chunks = -(-min(row_bytes, options["slice_bytes"]) // chunk_bytes(options["depth"], options["warps"]))
+    options = chosen.options
+    chunk = chunk_bytes(options["depth"], options["warps"])
+    slots = ring_bytes(device, options["programs"]) // chunk
+    chunks = -(-min(row_bytes, options["slice_bytes"]) // chunk)
     kept = chunks if row_bytes <= options["slice_bytes"] else (1 + options["later"]) * chunks
     programs = multiprocessors(device) * options["programs"]
     return has_copies(device) and kept <= slots and row_bytes <= options["slice_bytes"] * programs
